@@ -14,7 +14,7 @@ use crate::address_space::PAGE_SIZE;
 use crate::error::LoadError;
 use crate::header::Headers;
 use crate::image::STATIC_PIE_BIAS;
-use crate::joined_sections::{Part, add_sections};
+use crate::joined_sections::add_sections;
 use crate::sections::ElfFile;
 use crate::segment::file_range;
 
@@ -258,7 +258,7 @@ fn write(parts: &[Placed<'_>], flags: u32, entry: u64) -> Result<Vec<u8>, LoadEr
             unwind_tables.push((address + within, offset + within as usize, size));
         }
     }
-    let parts: Vec<Part<'_>> = parts.iter().map(|part| Part { bytes: &part.object.bytes, base: part.base }).collect();
-    add_sections(&mut file, &unwind_tables, &parts);
+    let files = parts.iter().map(|part| ElfFile { bytes: part.object.bytes.clone(), bias: part.base });
+    add_sections(&mut file, &unwind_tables, &files.collect::<Vec<_>>());
     Ok(file)
 }

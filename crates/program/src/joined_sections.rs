@@ -3,8 +3,6 @@
 //! Addresses in debug information are those of the part's own file. So each section of it has, in the place of an address, that
 //! at which its part lies; it is 0 in other programs, as these sections are not in memory.
 
-use std::sync::Arc;
-
 use object::elf::{self, SectionHeader64, Sym64};
 use object::pod::bytes_of_slice;
 use object::read::elf::{SectionHeader as _, Sym as _};
@@ -16,12 +14,6 @@ use crate::sections::ElfFile;
 const LE: LittleEndian = LittleEndian;
 
 type Header = SectionHeader64<LittleEndian>;
-
-/// The file of a part, and the address that its address 0 becomes.
-pub(crate) struct Part<'a> {
-    pub(crate) bytes: &'a Arc<[u8]>,
-    pub(crate) base: u64,
-}
 
 /// The header of a section that has these bytes of the file, without an address.
 fn header(kind: elf::SectionType, offset: usize, size: usize) -> Header {
@@ -63,7 +55,7 @@ impl Table {
 
 /// Adds a table of sections to the file: unwind tables, given by their addresses, places and sizes, and what the files of the
 /// parts have.
-pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64)], parts: &[Part<'_>]) {
+pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64)], parts: &[ElfFile]) {
     // The first section is none.
     let mut table = Table { names: vec![0], headers: vec![header(elf::SHT_NULL, 0, 0)] };
     for &(address, offset, size) in unwind_tables {
@@ -87,12 +79,11 @@ pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64
 }
 
 /// Adds the symbols of all parts, with their addresses in memory. The numbers of their sections stay those of their own files.
-fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Part<'_>]) {
+fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[ElfFile]) {
     let (mut local, mut others, mut strings) = (vec![Sym64::default()], Vec::new(), vec![0]);
     for part in parts {
-        let elf = ElfFile { bytes: part.bytes.clone(), bias: 0 };
-        let Some((symbols, names)) = elf.raw_symbols().and_then(|symbols| {
-            let names = elf.raw_sections()?.section(symbols.string_section()).ok()?.data(LE, &*elf.bytes).ok()?;
+        let Some((symbols, names)) = part.raw_symbols().and_then(|symbols| {
+            let names = part.raw_sections()?.section(symbols.string_section()).ok()?.data(LE, &*part.bytes).ok()?;
             Some((symbols, names))
         }) else {
             continue;
@@ -101,7 +92,7 @@ fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Part<'_>]) {
         for symbol in symbols.iter().skip(1).filter(|symbol| symbol.st_shndx(LE) != elf::SHN_UNDEF) {
             let mut symbol = *symbol;
             symbol.st_name.set(LE, begin.saturating_add(symbol.st_name.get(LE)));
-            symbol.st_value.set(LE, part.base.wrapping_add(symbol.st_value.get(LE)));
+            symbol.st_value.set(LE, part.bias.wrapping_add(symbol.st_value.get(LE)));
             let list = if symbol.st_bind() == elf::STB_LOCAL { &mut local } else { &mut others };
             list.push(symbol);
         }
@@ -118,15 +109,14 @@ fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Part<'_>]) {
 }
 
 /// Adds the debug information of a part, as long as its file at most.
-fn add_debug_information(file: &mut Vec<u8>, table: &mut Table, part: &Part<'_>) {
-    let elf = ElfFile { bytes: part.bytes.clone(), bias: 0 };
-    let mut left = elf.bytes.len();
+fn add_debug_information(file: &mut Vec<u8>, table: &mut Table, part: &ElfFile) {
+    let mut left = part.bytes.len();
     for name in lines::sections() {
-        let Some(section) = elf.uncompressed(name).into_iter().next() else { continue };
+        let Some(section) = part.uncompressed(name).into_iter().next() else { continue };
         let Some(rest) = left.checked_sub(section.file.len()) else { return };
         left = rest;
-        let mut header = append(file, elf::SHT_PROGBITS, &elf.bytes[section.file]);
-        header.sh_addr.set(LE, part.base);
+        let mut header = append(file, elf::SHT_PROGBITS, &part.bytes[section.file]);
+        header.sh_addr.set(LE, part.bias);
         table.add(name, header);
     }
 }

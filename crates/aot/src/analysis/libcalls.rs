@@ -13,12 +13,13 @@
 //! fails beyond the longest one tried, passes. Precise code takes no part in this: it executes the guest's own.
 
 use std::cell::{Cell, RefCell};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_isa::words::{Effects, Words};
-use riverrun_isa::{Destination, Op};
+use riverrun_isa::{Destination, Inst, Op};
 
 use riverrun_program::{Binding, SymbolKind};
 
@@ -105,15 +106,19 @@ const RETURN: u64 = !1;
 /// Whether the function at `start` does what its name says, and how many instructions were executed for it.
 fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> (bool, usize) {
     let Some(base) = free_range(text) else { return (false, 0) };
-    let trial = |arena: usize| Trial {
-        text,
-        start,
-        base,
-        arena,
-        pattern: (0..arena).map(pattern).collect(),
-        places: [4 << 10, (4 << 10) + arena as u64 / 2],
-        budget: Cell::new(BUDGET),
-        branches: RefCell::default(),
+    let trial = |arena: usize| {
+        let pattern: Vec<u8> = (0..arena).map(pattern).collect();
+        Trial {
+            text,
+            start,
+            base,
+            arena: RefCell::new(pattern.clone()),
+            pattern,
+            places: [4 << 10, (4 << 10) + arena as u64 / 2],
+            budget: Cell::new(BUDGET),
+            branches: RefCell::default(),
+            insts: RefCell::default(),
+        }
     };
     let passes = |trial: &Trial<'_>, shapes: &[Shape]| match libcall {
         Libcall::Copy => trial.copies(shapes),
@@ -231,15 +236,16 @@ struct Trial<'a> {
     start: u64,
     /// Where the arena is to the guest; the frame is behind it.
     base: u64,
-    /// Bytes around the arguments.
-    arena: usize,
-    /// What these bytes are at first.
+    /// Bytes around the arguments; before each call as in `pattern`.
+    arena: RefCell<Vec<u8>>,
     pattern: Vec<u8>,
     /// Where the two arguments are in the arena, if they are apart; whole lines of a cache.
     places: [u64; 2],
     budget: Cell<u32>,
     /// Its branches, by their addresses.
     branches: RefCell<HashMap<u64, Branch>>,
+    /// Its instructions so far.
+    insts: RefCell<HashMap<u64, Inst>>,
 }
 
 impl Trial<'_> {
@@ -262,24 +268,25 @@ impl Trial<'_> {
     }
 
     fn copies_once(&self, to: u64, from: u64, len: usize) -> bool {
-        let mut expected = self.memory();
-        expected.copy_within(from as usize..from as usize + len, to as usize);
-        let (memory, result) = match self.call([self.base + to, self.base + from, len as u64], to..to + len as u64) {
-            Some(outcome) => outcome,
-            None => return false,
-        };
-        memory == expected && result == self.base + to
+        let expected = &self.pattern[from as usize..from as usize + len];
+        self.writes([self.base + to, self.base + from, len as u64], to, expected)
     }
 
     fn fills(&self, shapes: &[Shape]) -> bool {
         let bytes = [0_u64, 0x5a, 0xff, !0, 0x1_23a5];
         shapes.iter().enumerate().all(|(n, &(len, [to, _]))| {
             let (to, byte) = (self.places[0] + to, bytes[n % bytes.len()]);
-            let mut expected = self.memory();
-            expected[to as usize..to as usize + len].fill(byte as u8);
-            let outcome = self.call([self.base + to, byte, len as u64], to..to + len as u64);
-            outcome.is_some_and(|(memory, result)| memory == expected && result == self.base + to)
+            self.writes([self.base + to, byte, len as u64], to, &vec![byte as u8; len])
         })
+    }
+
+    /// Whether a call writes what is expected to a place in the arena, and nothing else, and returns its address.
+    fn writes(&self, arguments: [u64; 3], to: u64, expected: &[u8]) -> bool {
+        let range = to as usize..to as usize + expected.len();
+        let result = self.call(arguments, to..range.end as u64);
+        let is_expected = self.arena.borrow()[range.clone()] == *expected;
+        self.restore(range);
+        is_expected && result == Some(self.base + to)
     }
 
     fn compares(&self, shapes: &[Shape]) -> bool {
@@ -290,35 +297,44 @@ impl Trial<'_> {
             let far = [(0_u8, 0x80_u8), (0xff, 1), (0x7f, 0x80), (0x41, 0x42), (0x10, 0)];
             let pairs: Vec<(u8, u8)> = far.into_iter().chain((1..=8).map(|less| (9, 9 - less))).collect();
             differences.iter().enumerate().filter(|(_, at)| at.is_none_or(|at| at < len)).all(|(k, at)| {
-                let mut memory = self.memory();
-                memory.copy_within(a as usize..a as usize + len, b as usize);
+                let ranges = [a, b].map(|place| place as usize..place as usize + len);
                 let mut expected = 0;
-                if let &Some(at) = at {
-                    let (x, y) = pairs[(n + k) % pairs.len()];
-                    (memory[a as usize + at], memory[b as usize + at]) = (x, y);
-                    expected = i32::from(x) - i32::from(y);
+                {
+                    let mut arena = self.arena.borrow_mut();
+                    arena.copy_within(ranges[0].clone(), ranges[1].start);
+                    if let &Some(at) = at {
+                        let (x, y) = pairs[(n + k) % pairs.len()];
+                        (arena[ranges[0].start + at], arena[ranges[1].start + at]) = (x, y);
+                        expected = i32::from(x) - i32::from(y);
+                    }
                 }
-                let before = memory.clone();
-                let outcome = self.call_on(memory, [self.base + a, self.base + b, len as u64], 0..0);
-                outcome.is_some_and(|(memory, result)| {
-                    let result = result as i32;
-                    memory == before && result.signum() == expected.signum()
-                })
+                let result = self.call([self.base + a, self.base + b, len as u64], 0..0);
+                ranges.into_iter().for_each(|range| self.restore(range));
+                result.is_some_and(|result| (result as i32).signum() == expected.signum())
             })
         })
     }
 
-    fn memory(&self) -> Vec<u8> {
-        self.pattern.clone()
+    /// Makes bytes of the arena what they were at first.
+    fn restore(&self, range: Range<usize>) {
+        self.arena.borrow_mut()[range.clone()].copy_from_slice(&self.pattern[range]);
     }
 
-    fn call(&self, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
-        self.call_on(self.memory(), arguments, writable)
+    /// The instruction at `pc`, if it can be compiled.
+    fn fetch(&self, pc: u64) -> Option<Inst> {
+        match self.insts.borrow_mut().entry(pc) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(place) => {
+                let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
+                Some(*place.insert(inst))
+            }
+        }
     }
 
-    /// Executes the function; gives the arena behind it, and a0. `None` if it does what it may not, or too much.
-    fn call_on(&self, memory: Vec<u8>, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
-        let sp = self.base + self.arena as u64 + FRAME;
+    /// Executes the function, which may write to a part of the arena; gives a0. `None` if it does what it may not, or too
+    /// much.
+    fn call(&self, arguments: [u64; 3], writable: Range<u64>) -> Option<u64> {
+        let sp = self.base + self.pattern.len() as u64 + FRAME;
         // What is not set for the call may be anything.
         let mut registers: [u64; 32] = std::array::from_fn(|n| 0x5555_0000_dead_0000 + n as u64);
         registers[0] = 0;
@@ -334,7 +350,7 @@ impl Trial<'_> {
             variable,
             read: RefCell::default(),
             base: self.base,
-            arena: RefCell::new(memory),
+            arena: &self.arena,
             writable,
             frame: RefCell::new(vec![0xee; FRAME as usize]),
             is_out_of_bounds: Cell::new(false),
@@ -342,7 +358,7 @@ impl Trial<'_> {
         let mut pc = self.start;
         while pc != RETURN {
             self.budget.set(self.budget.get().checked_sub(1)?);
-            let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
+            let inst = self.fetch(pc)?;
             let result = inst.op.info().format.destination();
             if matches!(result, Destination::F) {
                 return None;
@@ -370,7 +386,7 @@ impl Trial<'_> {
         // ra, sp, gp, tp, s0, s1, s2 to s11.
         let kept = (1..5).chain(8..10).chain(18..28);
         let is_kept = |n: usize| registers[n] == before[n];
-        kept.into_iter().all(is_kept).then(|| (ops.0.arena.into_inner(), registers[10]))
+        kept.into_iter().all(is_kept).then_some(registers[10])
     }
 }
 
@@ -380,7 +396,7 @@ struct Memory<'a> {
     /// What the program's variables hold this time, unless it is an address.
     variable: u64,
     base: u64,
-    arena: RefCell<Vec<u8>>,
+    arena: &'a RefCell<Vec<u8>>,
     /// Where in the arena it may write.
     writable: Range<u64>,
     frame: RefCell<Vec<u8>>,

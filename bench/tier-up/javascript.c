@@ -1,4 +1,5 @@
-// Runs a script by QuickJS, which finds its number of rounds in `rounds`, and prints its value: `javascript FILE ROUNDS`.
+// Runs a script by QuickJS, which finds its number of rounds in `rounds` and calls `progress`, and prints its value:
+// `javascript FILE ROUNDS`.
 // Where there are no files, that is `words.js`.
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,12 @@ static char *content(const char *path, size_t *length) {
 }
 #endif
 
+static JSValue progress(JSContext *context, JSValueConst receiver, int count, JSValueConst *arguments) {
+    (void)context, (void)receiver, (void)count, (void)arguments;
+    fputs(".\n", stderr);
+    return JS_UNDEFINED;
+}
+
 int main(int argc, char **argv) {
     size_t length = 0;
     char *text = argc > 2 ? content(argv[1], &length) : NULL;
@@ -42,6 +49,7 @@ int main(int argc, char **argv) {
     JSContext *context = JS_NewContext(runtime);
     JSValue global = JS_GetGlobalObject(context);
     JS_SetPropertyStr(context, global, "rounds", JS_NewInt32(context, atoi(argv[2])));
+    JS_SetPropertyStr(context, global, "progress", JS_NewCFunction(context, progress, "progress", 0));
     JS_FreeValue(context, global);
     JSValue value = JS_Eval(context, text, length, argv[1], JS_EVAL_TYPE_GLOBAL);
     int failed = JS_IsException(value);

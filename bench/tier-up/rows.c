@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
         sqlite3_bind_double(insert, 2, (double)(random >> 54) / 8);
         require(sqlite3_step(insert) == SQLITE_DONE);
         sqlite3_reset(insert);
+        if (row % (rows / 100 + 1) == 0) fputs(".\n", stderr);
     }
     sqlite3_finalize(insert);
     sqlite3_stmt *query;

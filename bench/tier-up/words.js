@@ -14,5 +14,6 @@ for (let round = 1; round <= rounds; round++) {
   let x = 0.5;
   for (let i = 0; i < 3000; i++) x = 3.7 * x * (1 - x);
   sum += Math.floor(x * 1000);
+  if (round % (Math.floor(rounds / 100) + 1) == 0) progress();
 }
 `sum ${sum}`;

@@ -21,5 +21,8 @@ for round = 1, rounds do
     x = 3.7 * x * (1 - x)
   end
   sum = sum + math.floor(x * 1000)
+  if round % (rounds // 100 + 1) == 0 then
+    io.stderr:write(".\n")
+  end
 end
 print("sum " .. sum)

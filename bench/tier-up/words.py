@@ -12,7 +12,8 @@ class Total:
 
 
 total = Total()
-for round in range(int(sys.argv[1])):
+rounds = int(sys.argv[1])
+for round in range(rounds):
     words = ["w%d" % ((i * 7919 + round) % 997) for i in range(2000)]
     seen = {}
     for word in words:
@@ -25,4 +26,6 @@ for round in range(int(sys.argv[1])):
     for _ in range(5000):
         x = 3.7 * x * (1 - x)
     total.add(int(x * 1000))
+    if round % (rounds // 100 + 1) == 0:
+        print(".", file=sys.stderr)
 print("sum", total.sum)

@@ -2,8 +2,10 @@
 //! compiling them as a whole. Processor time includes the compiler's.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -127,6 +129,13 @@ struct Improved {
 const RUNS: usize = 10;
 /// Pairs of a run by whole code and one by a settled cache.
 const PAIRS: usize = 5;
+/// Seconds after which code that is compiled as it runs is to be as fast as whole code.
+const BEHIND: f64 = 5.0;
+/// Pairs of runs that show whether it is, with an empty cache, and how many times as much work they have as the larger size.
+const LATE_RUNS: usize = 3;
+const LATE_TIMES: u64 = 5;
+/// The folder of the cache.
+const TIER_UP: &str = "tier-up";
 
 /// `cargo xtask bench tier-up [NAME ..]`, where a name is the beginning of a row's.
 pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
@@ -184,22 +193,19 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
     let artifact = format!("--artifact={}", whole.display());
     for size in row.sizes {
         let (expected, interpreted, _) = bench.run("interpreted", size, &["--engine=interp"])?;
-        let cache = folder.join("tier-up");
-        if cache.exists() {
-            std::fs::remove_dir_all(&cache)?;
-        }
-        let (cold_output, cold, improved) = bench.run("tier-up", size, &["--tier-up"])?;
-        let (next_output, next, mut present) = bench.run("tier-up", size, &["--tier-up"])?;
+        bench.empty_cache()?;
+        let (cold_output, cold, improved) = bench.run(TIER_UP, size, &["--tier-up"])?;
+        let (next_output, next, mut present) = bench.run(TIER_UP, size, &["--tier-up"])?;
         let mut outputs = vec![("cold", cold_output), ("next", next_output)];
         while !present.is_settled && outputs.len() < RUNS {
-            let (output, _, improved) = bench.run("tier-up", size, &["--tier-up"])?;
+            let (output, _, improved) = bench.run(TIER_UP, size, &["--tier-up"])?;
             outputs.push(("later", output));
             present = improved;
         }
         let (mut by_whole, mut by_settled) = (Vec::new(), Vec::new());
         for _ in 0..PAIRS {
             let whole = bench.run("whole", size, &[&artifact])?;
-            let settled = bench.run("tier-up", size, &["--tier-up"])?;
+            let settled = bench.run(TIER_UP, size, &["--tier-up"])?;
             by_whole.push(whole.1);
             by_settled.push(settled.1);
             outputs.extend([("whole", whole.0), ("settled", settled.0)]);
@@ -230,6 +236,13 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
             );
         }
     }
+    let [_, larger] = row.sizes;
+    let size = LATE_TIMES * larger.parse::<u64>()?;
+    let [least, ratio, most] = bench.late(size, &artifact)?.map(|ratio| format!("{ratio:.2}"));
+    println!(
+        "| {} | {size} | work left after {BEHIND} s, cold, to whole | | | | {ratio} ({least} to {most}) | | | | | | |",
+        row.name
+    );
     Ok(())
 }
 
@@ -274,20 +287,77 @@ impl Bench<'_> {
         Ok(self.cost(&mut command)?.1)
     }
 
-    /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and what
-    /// was compiled as it ran.
-    fn run(&self, cache: &str, size: &str, options: &[&str]) -> Result<(String, Cost, Improved)> {
+    /// A run of the guest with work of this size and these options.
+    fn running(&self, cache: &str, size: &str, options: &[&str]) -> Result<Command> {
         let mut command = Command::new(self.command("riverrun")?);
         command.env("XDG_CACHE_HOME", self.folder.join(cache)).args(["run", "--stats=json"]).args(options);
         command.args(self.sysroot.iter().flat_map(|sysroot| [Path::new("--sysroot"), sysroot]));
         command.arg("--dir").arg(format!("{}:/bench:ro", workspace::root().join(SOURCES).display()));
-        command.arg(self.guest).args(self.row.args);
+        command.arg(self.guest).args(self.row.args).args((!self.row.reads).then_some(size));
+        Ok(command)
+    }
+
+    /// The seconds after which a run has done hundredths of its work, and all of it.
+    fn progress(&self, cache: &str, size: u64, options: &[&str]) -> Result<Vec<f64>> {
+        let mut command = self.running(cache, &size.to_string(), options)?;
+        let stdin = if self.row.reads { Stdio::piped() } else { Stdio::null() };
+        command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
+        let begin = Instant::now();
+        let mut child = command.spawn().with_context(|| workspace::shown(&command))?;
+        let (input, messages) = (child.stdin.take(), child.stderr.take().context("it has a pipe")?);
+        let passed = || begin.elapsed().as_secs_f64();
+        let mut times = thread::scope(|scope| {
+            // The guest has read a part once the next one has gone into the pipe.
+            let written = input.map(|mut input| {
+                let part = vec![0; (size << 20) as usize / 100];
+                scope.spawn(move || (0..100).map(|_| input.write_all(&part).map(|()| passed())).collect())
+            });
+            let lines = BufReader::new(messages).lines();
+            let printed = lines.filter(|line| line.as_ref().map_or(true, |line| line == "."));
+            let printed: std::io::Result<Vec<f64>> = printed.map(|line| line.map(|_| passed())).collect();
+            written.map_or(printed, |thread| thread.join().expect("it does not panic"))
+        })?;
+        let status = child.wait()?;
+        if !status.success() {
+            bail!("{} failed ({status})", workspace::shown(&command));
+        }
+        times.push(passed());
+        wait_for_orphans()?;
+        Ok(times)
+    }
+
+    /// What the work of a run with an empty cache takes that is left after [`BEHIND`] seconds, in times of what it takes by whole
+    /// code: the least, the median and the greatest of some.
+    fn late(&self, size: u64, artifact: &str) -> Result<[f64; 3]> {
+        let mut ratios = Vec::new();
+        for _ in 0..LATE_RUNS {
+            let whole = self.progress("whole", size, &[artifact])?;
+            self.empty_cache()?;
+            let cold = self.progress(TIER_UP, size, &["--tier-up"])?;
+            let at = cold.iter().position(|&time| time >= BEHIND).filter(|at| at + 10 < whole.len());
+            let at = at.with_context(|| format!("{}: too little work is left after {BEHIND} s", self.row.name))?;
+            let left = |times: &[f64]| times[times.len() - 1] - times[at];
+            ratios.push(left(&cold) / left(&whole));
+        }
+        Ok(middle(ratios.into_iter()))
+    }
+
+    fn empty_cache(&self) -> Result<()> {
+        let cache = self.folder.join(TIER_UP);
+        if cache.exists() {
+            std::fs::remove_dir_all(&cache)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and what
+    /// was compiled as it ran.
+    fn run(&self, cache: &str, size: &str, options: &[&str]) -> Result<(String, Cost, Improved)> {
+        let mut command = self.running(cache, size, options)?;
         if self.row.reads {
             let input = self.folder.join("input");
             File::create(&input)?.set_len(size.parse::<u64>()? << 20)?;
             command.stdin(File::open(&input)?);
-        } else {
-            command.arg(size);
         }
         let (output, cost) = self.cost(&mut command)?;
         let stats = output.1.lines().last().unwrap_or_default();

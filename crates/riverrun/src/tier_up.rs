@@ -14,6 +14,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::mem::replace;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -39,9 +40,9 @@ const QUICKER: u64 = 7;
 const SLOWER: u32 = 5;
 /// Bytes of quick code for an instruction.
 const QUICK_BYTES: u64 = 40;
-/// How long quick code runs, in compilations of it, before LLVM's code of what has samples is made: that saves half of the time
-/// from then on.
-const PAYS: u32 = 1;
+/// How many times as long quick code takes to make as it runs before LLVM's code of what has samples is made: that saves half of
+/// the time from then on, and of later runs.
+const PAYS_EARLY: u32 = 2;
 /// How long such code runs, in compilations of all by LLVM, before there is one: that saves little, unless something else is
 /// hot by then.
 const WHOLE_PAYS: u32 = 8;
@@ -57,6 +58,8 @@ const COMPILATIONS: usize = 8;
 /// What is said where a program has ended before its compilation.
 pub(crate) const GONE: &str = "the program is gone";
 
+/// Threads of the compiler at most: there are seldom more long functions at once.
+const MAX_THREADS: usize = 4;
 /// What a compilation may take.
 const MAX_TIME: Duration = Duration::from_secs(120);
 const MAX_MIB: &str = "8192";
@@ -245,6 +248,10 @@ impl TieringUp {
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations >= COMPILATIONS {
             return None;
         }
+        // LLVM's code, which is about to be made, has it as well.
+        if state.is_waiting && state.quick == Quick::All {
+            return None;
+        }
         let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed);
         // The analysis alone should take at most half of the time.
         if interpreted < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
@@ -318,7 +325,7 @@ impl Shared {
         loop {
             let mut state = this.state();
             let (quick, pays_after) = match state.quick {
-                Quick::All => (Quick::Cold, PAYS * took),
+                Quick::All => (Quick::Cold, took / PAYS_EARLY),
                 Quick::Cold => (Quick::Nothing, WHOLE_PAYS * SLOWER * took),
                 Quick::Nothing => return,
             };
@@ -514,7 +521,8 @@ impl Job {
         if self.quick != Quick::All {
             command.arg("--objects").arg(output.with_extension("objects"));
         }
-        command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        command.args(["--quiet", "--threads", &threads(processors).to_string(), "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
         command.args(["--address-bits", &self.shared.space.bits().to_string()]);
         command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
@@ -568,6 +576,11 @@ impl Job {
             }
         }
     }
+}
+
+/// How many threads the compiler has where there are so many processors: half as many. The guest runs on the others.
+fn threads(processors: usize) -> usize {
+    (processors / 2).clamp(1, MAX_THREADS)
 }
 
 /// What all threads of this process have taken of the processor so far, and not its children.
@@ -694,6 +707,25 @@ mod tests {
         drop(state);
         sample().start(work);
         assert_eq!(next(&done), Quick::Nothing);
+    }
+
+    #[test]
+    fn no_more_quick_code_is_made_where_llvm_follows() {
+        let tiering = tiering(&TierUp::new("none"));
+        let sample = || (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE));
+        // The thread that waits has an hour of work to wait for.
+        tiering.optimise_later(1 << 40, noted(0).0);
+        while tiering.0.state().quick_since.is_none() {
+            std::thread::sleep(INTERVAL);
+        }
+        assert!(sample().is_none());
+        tiering.0.state().quick = Quick::Cold;
+        assert!(sample().is_some());
+    }
+
+    #[test]
+    fn the_compiler_leaves_processors_to_the_guest() {
+        assert_eq!([1, 2, 3, 4, 8, 64].map(threads), [1, 1, 1, 2, 4, 4]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use riverrun_program::Profile;
-use riverrun_vm::artifact::Quick;
+use riverrun_vm::artifact::{LLVM_INSTRUCTION, Quick};
 
 use crate::analysis::{Block, Function, Imports, Liveness, is_reached, leave_out_cold, loops_without_calls};
 use crate::budget::work;
@@ -12,6 +12,9 @@ use crate::kept_objects::KeptObjects;
 
 /// One in so many samples in a loop makes it worth a re-entry point.
 const HOT_LOOP: u64 = 32;
+/// How many times as long as it was interpreted LLVM may take for a function. Most with a sample or two are hardly ever
+/// executed again: a quarter of LLVM's time for CPython, which is as fast without.
+const PAYS: u128 = 16;
 
 /// The code that is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -92,9 +95,18 @@ pub(crate) fn quick<'f>(
 ) -> impl Iterator<Item = &'f Function> {
     functions.iter().filter(move |function| match (quick, selection) {
         (Quick::Nothing, _) | (Quick::Cold, Selection::All) => false,
-        (Quick::Cold, Selection::Hot { profile, .. }) => samples_in(profile, function.blocks.values()) == 0,
+        (Quick::Cold, Selection::Hot { profile, .. }) => !pays(profile, function),
         (Quick::All, _) => true,
     })
+}
+
+/// Whether LLVM's code of a function is worthwhile: that takes no longer than a multiple of the time that the function was
+/// interpreted for. If a profile has no times, it is for those with samples.
+fn pays(profile: &Profile, function: &Function) -> bool {
+    let samples = samples_in(profile, function.blocks.values());
+    let time = profile.interpreted.as_nanos() * u128::from(samples);
+    let expected = LLVM_INSTRUCTION.as_nanos() * function.size() as u128 * u128::from(profile.total());
+    samples != 0 && (time == 0 || expected <= time.saturating_mul(PAYS))
 }
 
 /// Samples in blocks.
@@ -104,4 +116,32 @@ fn samples_in<'a>(profile: &Profile, blocks: impl Iterator<Item = &'a Block>) ->
         Some(first.0..last.0 + 1)
     };
     blocks.filter_map(instructions).fold(0, |sum, range| sum.saturating_add(profile.within(range)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::analysis::sample;
+
+    #[test]
+    fn llvm_compiles_what_was_interpreted_for_long_enough() {
+        let function = sample::first_function(".globl _start\n_start:\n.rept 640\naddi a0, a0, 1\n.endr\nret\n");
+        let profile = |samples: u64, interpreted: Duration| {
+            let mut profile = Profile::default();
+            profile.interpreted = interpreted;
+            profile.add(function.start, samples);
+            profile.add(!1, 1000 - samples);
+            profile
+        };
+        // A sample is a millisecond here.
+        let expected = LLVM_INSTRUCTION * function.size() as u32;
+        let enough = u64::try_from((expected / PAYS as u32).as_micros().div_ceil(1000)).unwrap();
+        let second = Duration::from_secs(1);
+        assert!(pays(&profile(enough, second), &function));
+        assert!(!pays(&profile(enough, second / 2), &function), "a sample is half as much there");
+        assert!(!pays(&profile(0, second), &function));
+        assert!(pays(&profile(1, Duration::ZERO), &function) && !pays(&profile(0, Duration::ZERO), &function));
+    }
 }

@@ -40,7 +40,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
   -O0 .. -O3          how hard to optimise: -O2 if not given
   --quick[=cold]      compile in a tenth of the time, to code that is slower; =cold: only functions in which the
-                      profile has no samples
+                      profile has little time
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
   --address-bits N    for machines whose addresses have so many bits, as run --address-bits says: 32 if not given

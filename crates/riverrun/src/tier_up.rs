@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
 use riverrun_vm::AddressSpace;
-use riverrun_vm::artifact::{Artifact, Options, ProgramHash, Quick};
+use riverrun_vm::artifact::{Artifact, LLVM_INSTRUCTION, Options, ProgramHash, Quick};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::sampler::Sampler;
@@ -31,8 +31,6 @@ use crate::sampler::Sampler;
 const START: Duration = Duration::from_millis(75);
 /// To analyse a KiB of text.
 const ANALYSIS: Duration = Duration::from_micros(200);
-/// To compile an instruction by LLVM.
-const INSTRUCTION: Duration = Duration::from_nanos(62_500);
 /// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;
 /// How many times as long LLVM takes of the same, with the analysis that both make. What has samples takes it about twice as
@@ -308,7 +306,7 @@ impl Shared {
         state.profile.uncompiled = Duration::ZERO;
         // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
         let left = time.saturating_mul(LONGER).saturating_sub(this.fixed);
-        let by_llvm = (left.as_nanos() / INSTRUCTION.as_nanos()) as u64;
+        let by_llvm = (left.as_nanos() / LLVM_INSTRUCTION.as_nanos()) as u64;
         let work = by_llvm.saturating_mul(if quick == Quick::Nothing { 1 } else { QUICKER });
         Job { shared: this.clone(), quick, work }
     }
@@ -317,7 +315,7 @@ impl Shared {
     /// thread does this. There is so much code, and `took` is how long quick code of it took, if that is known.
     fn optimise(this: &Arc<Shared>, size: usize, took: Option<Duration>, work: &impl Work) {
         let instructions = u32::try_from(size as u64 / QUICK_BYTES).unwrap_or(u32::MAX);
-        let expected = this.fixed.saturating_add(INSTRUCTION.saturating_mul(instructions));
+        let expected = this.fixed.saturating_add(LLVM_INSTRUCTION.saturating_mul(instructions));
         let took = took.unwrap_or(expected / SLOWER);
         if replace(&mut this.state().is_waiting, true) {
             return;
@@ -616,7 +614,7 @@ mod tests {
             let (time, before) = (profile.interpreted, jobs.last().map_or(Duration::ZERO, |&(time, _)| time));
             jobs.push((time, job.work));
             assert!(time >= SECOND && time - before >= tiering.0.fixed, "{jobs:?}");
-            let work = (time * LONGER - tiering.0.fixed).as_nanos() / INSTRUCTION.as_nanos();
+            let work = (time * LONGER - tiering.0.fixed).as_nanos() / LLVM_INSTRUCTION.as_nanos();
             assert!((job.work / QUICKER).abs_diff(work as u64) <= 64, "{jobs:?} {work}");
             // What is interpreted meanwhile is known, for the most part.
             (1..SAMPLES).for_each(|pc| assert!(tiering.sample(pc, pc, SAMPLE).is_none()));

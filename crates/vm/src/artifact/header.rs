@@ -1,5 +1,7 @@
 //! The header at the end of an artifact: version, options, processor, program.
 
+use std::time::Duration;
+
 use super::error::ArtifactError;
 use crate::arch::{Features, TRIPLE};
 use crate::convention::ABI;
@@ -38,11 +40,15 @@ pub enum Quick {
     /// None.
     #[default]
     Nothing,
-    /// Those in which a profile has no samples; none if there is no profile.
+    /// Those for which a profile has too little time, or no samples, to make LLVM's code worthwhile; none if there is no
+    /// profile.
     Cold,
     /// All.
     All,
 }
+
+/// What LLVM takes for an instruction, about.
+pub const LLVM_INSTRUCTION: Duration = Duration::from_nanos(62_500);
 
 /// How the code was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

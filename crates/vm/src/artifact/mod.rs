@@ -23,7 +23,7 @@ pub use crate::convention::ABI;
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 pub use error::ArtifactError;
 pub use execution::{Entry, Execution, Prepared, call};
-pub use header::{Fidelity, Header, Identity, Options, ProgramHash, Quick};
+pub use header::{Fidelity, Header, Identity, LLVM_INSTRUCTION, Options, ProgramHash, Quick};
 pub use host_entries::HOST_ENTRIES_SYMBOL;
 pub use linked::LinkedArtifact;
 pub use loaded::{Artifact, GUEST_FILE, Symbol};

@@ -1,5 +1,5 @@
-// Streams, containers and exceptions of C++'s library: `containers ROUNDS`. A line on standard error is a hundredth of the work.
-// The programs beside this one do the same.
+// Streams, containers and exceptions of C++'s library: `containers ROUNDS`. A line on standard error is a
+// hundredth of the work, as of the programs beside this one.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

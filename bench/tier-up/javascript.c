@@ -1,6 +1,5 @@
 // Runs a script by QuickJS, which finds its number of rounds in `rounds` and calls `progress`, and prints its value:
-// `javascript FILE ROUNDS`.
-// Where there are no files, that is `words.js`.
+// `javascript FILE ROUNDS`. Where there are no files, that is `words.js`.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -130,7 +130,7 @@ const RUNS: usize = 10;
 /// Pairs of a run by whole code and one by a settled cache.
 const PAIRS: usize = 5;
 /// Seconds after which code that is compiled as it runs is to be as fast as whole code.
-const BEHIND: f64 = 5.0;
+const LATE: f64 = 5.0;
 /// Pairs of runs that show whether it is, with an empty cache, and how many times as much work they have as the larger size.
 const LATE_RUNS: usize = 3;
 const LATE_TIMES: u64 = 5;
@@ -240,7 +240,7 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
     let size = LATE_TIMES * larger.parse::<u64>()?;
     let [least, ratio, most] = bench.late(size, &artifact)?.map(|ratio| format!("{ratio:.2}"));
     println!(
-        "| {} | {size} | work left after {BEHIND} s, cold, to whole | | | | {ratio} ({least} to {most}) | | | | | | |",
+        "| {} | {size} | work left after {LATE} s, cold, to whole | | | | {ratio} ({least} to {most}) | | | | | | |",
         row.name
     );
     Ok(())
@@ -326,7 +326,7 @@ impl Bench<'_> {
         Ok(times)
     }
 
-    /// What the work of a run with an empty cache takes that is left after [`BEHIND`] seconds, in times of what it takes by whole
+    /// What the work of a run with an empty cache takes that is left after [`LATE`] seconds, in times of what it takes by whole
     /// code: the least, the median and the greatest of some.
     fn late(&self, size: u64, artifact: &str) -> Result<[f64; 3]> {
         let mut ratios = Vec::new();
@@ -334,8 +334,9 @@ impl Bench<'_> {
             let whole = self.progress("whole", size, &[artifact])?;
             self.empty_cache()?;
             let cold = self.progress(TIER_UP, size, &["--tier-up"])?;
-            let at = cold.iter().position(|&time| time >= BEHIND).filter(|at| at + 10 < whole.len());
-            let at = at.with_context(|| format!("{}: too little work is left after {BEHIND} s", self.row.name))?;
+            // A tenth at least: less is noise.
+            let at = cold.iter().position(|&time| time >= LATE).filter(|at| at + 10 < whole.len());
+            let at = at.with_context(|| format!("{}: too little work is left after {LATE} s", self.row.name))?;
             let left = |times: &[f64]| times[times.len() - 1] - times[at];
             ratios.push(left(&cold) / left(&whole));
         }

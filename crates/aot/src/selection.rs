@@ -104,7 +104,7 @@ pub(crate) fn quick<'f>(
 /// interpreted for. If a profile has no times, it is for those with samples.
 fn pays(profile: &Profile, function: &Function) -> bool {
     let samples = samples_in(profile, function.blocks.values());
-    let time = profile.interpreted.as_nanos() * u128::from(samples);
+    let time = profile.interpreted.as_nanos().saturating_mul(u128::from(samples));
     let expected = LLVM_INSTRUCTION.as_nanos() * function.size() as u128 * u128::from(profile.total());
     samples != 0 && (time == 0 || expected <= time.saturating_mul(PAYS))
 }
@@ -142,6 +142,7 @@ mod tests {
         assert!(pays(&profile(enough, second), &function));
         assert!(!pays(&profile(enough, second / 2), &function), "a sample is half as much there");
         assert!(!pays(&profile(0, second), &function));
+        assert!(pays(&profile(1000, Duration::MAX), &function));
         assert!(pays(&profile(1, Duration::ZERO), &function) && !pays(&profile(0, Duration::ZERO), &function));
     }
 }

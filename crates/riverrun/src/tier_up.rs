@@ -5,8 +5,8 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code. Once the process has worked with that for as long as making it took, LLVM's code of what has
-//! samples takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
+//! The first code is quick code. Once the process has worked with that for half as long as making it took, LLVM's code of what is
+//! hot takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
 //!
 //! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
 //! Quick code makes no samples: while it runs, the processor time of the process counts.
@@ -33,13 +33,13 @@ const START: Duration = Duration::from_millis(75);
 const ANALYSIS: Duration = Duration::from_micros(200);
 /// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;
-/// How many times as long LLVM takes of the same, with the analysis that both make. What has samples takes it about twice as
+/// How many times as long LLVM takes of the same, with the analysis that both make. What is hot takes it about twice as
 /// long as quick code of all.
 const SLOWER: u32 = 5;
 /// Bytes of quick code for an instruction.
 const QUICK_BYTES: u64 = 40;
-/// How many times as long quick code takes to make as it runs before LLVM's code of what has samples is made: that saves half of
-/// the time from then on, and of later runs.
+/// How many times as long quick code takes to make as it runs before LLVM's code of what is hot is made: that saves half of the
+/// time from then on, and of later runs.
 const PAYS_EARLY: u32 = 2;
 /// How long such code runs, in compilations of all by LLVM, before there is one: that saves little, unless something else is
 /// hot by then.

@@ -5,8 +5,8 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code. Once the process has worked with that for half as long as making it took, LLVM's code of what is
-//! hot takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
+//! The first code is quick code. Once the process has worked with that for half as long as making it took, LLVM's code of
+//! what is hot takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
 //!
 //! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
 //! Quick code makes no samples: while it runs, the processor time of the process counts.

@@ -48,8 +48,8 @@ impl<'a> Program<'a> {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
-        // Not in precise mode.
-        let recognised = if options.is_precise() || options.quick == Quick::All {
+        // Not in precise mode, and not where there is little to gain for what it takes.
+        let recognised = if options.is_precise() || options.quick >= Quick::Most {
             BTreeMap::new()
         } else {
             libcalls(&text, &budget)

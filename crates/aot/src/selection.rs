@@ -14,7 +14,14 @@ use crate::kept_objects::KeptObjects;
 const HOT_LOOP: u64 = 32;
 /// How many times as long as it was interpreted LLVM may take for a function. Most with a sample or two are hardly ever
 /// executed again: a quarter of LLVM's time for CPython, which is as fast without.
-const PAYS: u128 = 16;
+const PAYS: Ratio = Ratio(16, 1);
+/// The same where a program waits for its first code: these are functions that have most of the time and are short, or else
+/// it would wait for longer.
+const PAYS_AT_ONCE: Ratio = Ratio(1, 4);
+
+/// A ratio of two numbers.
+#[derive(Clone, Copy)]
+struct Ratio(u128, u128);
 
 /// The code that is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -95,18 +102,19 @@ pub(crate) fn quick<'f>(
 ) -> impl Iterator<Item = &'f Function> {
     functions.iter().filter(move |function| match (quick, selection) {
         (Quick::Nothing, _) | (Quick::Cold, Selection::All) => false,
-        (Quick::Cold, Selection::Hot { profile, .. }) => !pays(profile, function),
-        (Quick::All, _) => true,
+        (Quick::Cold, Selection::Hot { profile, .. }) => !pays(profile, function, PAYS),
+        (Quick::Most, Selection::Hot { profile, .. }) => !pays(profile, function, PAYS_AT_ONCE),
+        (Quick::Most, Selection::All) | (Quick::All, _) => true,
     })
 }
 
-/// Whether LLVM's code of a function is worthwhile: that takes no longer than a multiple of the time that the function was
-/// interpreted for. If a profile has no times, it is for those with samples.
-fn pays(profile: &Profile, function: &Function) -> bool {
+/// Whether LLVM's code of a function is worthwhile: that takes so many times as long at most as the function was interpreted
+/// for. If a profile has no times, it is for those with samples.
+fn pays(profile: &Profile, function: &Function, Ratio(times, parts): Ratio) -> bool {
     let samples = samples_in(profile, function.blocks.values());
     let time = profile.interpreted.as_nanos().saturating_mul(u128::from(samples));
     let expected = LLVM_INSTRUCTION.as_nanos() * function.size() as u128 * u128::from(profile.total());
-    samples != 0 && (time == 0 || expected <= time.saturating_mul(PAYS))
+    samples != 0 && (time == 0 || expected.saturating_mul(parts) <= time.saturating_mul(times))
 }
 
 /// Samples in blocks.
@@ -136,13 +144,16 @@ mod tests {
             profile
         };
         // A sample is a millisecond here.
-        let expected = LLVM_INSTRUCTION * function.size() as u32;
-        let enough = u64::try_from((expected / PAYS as u32).as_micros().div_ceil(1000)).unwrap();
+        let expected = (LLVM_INSTRUCTION * function.size() as u32).as_micros() as u64;
         let second = Duration::from_secs(1);
-        assert!(pays(&profile(enough, second), &function));
-        assert!(!pays(&profile(enough, second / 2), &function), "a sample is half as much there");
-        assert!(!pays(&profile(0, second), &function));
-        assert!(pays(&profile(1000, Duration::MAX), &function));
-        assert!(pays(&profile(1, Duration::ZERO), &function) && !pays(&profile(0, Duration::ZERO), &function));
+        for ratio in [PAYS, PAYS_AT_ONCE] {
+            let enough = (expected * ratio.1 as u64 / ratio.0 as u64).div_ceil(1000);
+            assert!(pays(&profile(enough, second), &function, ratio));
+            assert!(!pays(&profile(enough, second / 2), &function, ratio), "a sample is half as much there");
+            assert!(!pays(&profile(0, second), &function, ratio));
+            assert!(pays(&profile(1000, Duration::MAX), &function, ratio));
+            assert!(pays(&profile(1, Duration::ZERO), &function, ratio));
+            assert!(!pays(&profile(0, Duration::ZERO), &function, ratio));
+        }
     }
 }

@@ -39,8 +39,8 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
 
   -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
   -O0 .. -O3          how hard to optimise: -O2 if not given
-  --quick[=cold]      compile in a tenth of the time, to code that is slower; =cold: only functions in which the
-                      profile has little time
+  --quick[=WHICH]     compile in a tenth of the time, to code that is slower; =cold: only functions in which the
+                      profile has little time; =most: all but those in which it has very much
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
   --address-bits N    for machines whose addresses have so many bits, as run --address-bits says: 32 if not given
@@ -143,8 +143,8 @@ fn parse() -> Result<Option<Job>> {
         Ok(_) if job.options.quick != Quick::Nothing && (job.is_object || job.options.fuel || job.options.fidelity == Fidelity::Precise) => {
             Err("--quick goes without --fuel, --precise and --emit object: quick code counts nothing and is not precise".into())
         }
-        Ok(_) if job.options.quick == Quick::Cold && job.profile.is_none() => {
-            Err("--quick=cold goes with --profile: that says which functions are cold".into())
+        Ok(_) if matches!(job.options.quick, Quick::Cold | Quick::Most) && job.profile.is_none() => {
+            Err("--quick=cold and =most go with --profile: that says which functions are hot".into())
         }
         Ok(_) if job.objects.is_some() && job.profile.is_none() => {
             Err("--objects goes with --profile: a whole program is compiled once".into())
@@ -165,7 +165,11 @@ fn quick(value: Option<OsString>) -> Result<Quick> {
     match value.as_ref().map(|value| value.to_str()) {
         None => Ok(Quick::All),
         Some(Some("cold")) => Ok(Quick::Cold),
-        Some(_) => Err(format!("--quick={}: say --quick or --quick=cold", value.unwrap_or_default().display()).into()),
+        Some(Some("most")) => Ok(Quick::Most),
+        Some(_) => {
+            Err(format!("--quick={}: say --quick, --quick=most or --quick=cold", value.unwrap_or_default().display())
+                .into())
+        }
     }
 }
 

@@ -49,25 +49,32 @@ fn quick_code_runs() {
 fn what_a_profile_has_no_samples_of_is_quick_code() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
-    let options = |program: &Program| {
-        let mut text = "riverrun profile 3\n".to_owned();
-        let text_of = program.image().text();
-        for pc in text_of.iter().flat_map(|range| range.clone().step_by(2)) {
-            // Samples in the function in which control begins.
-            let samples = u64::from(pc == program.image().entry());
-            writeln!(text, "{pc:#x} {samples}").unwrap();
-        }
-        std::fs::write(&profile, text).unwrap();
-        vec!["--quick=cold".to_owned(), "--profile".to_owned(), profile.display().to_string()]
-    };
-    let program = compiled_by(folder.path(), "answer.c", options);
-    assert_eq!(program.compiled_options().unwrap().quick, Quick::Cold);
-    assert_answers(&program);
+    for (which, quick) in [("cold", Quick::Cold), ("most", Quick::Most)] {
+        let options = |program: &Program| {
+            let mut text = "riverrun profile 3\n".to_owned();
+            let text_of = program.image().text();
+            for pc in text_of.iter().flat_map(|range| range.clone().step_by(2)) {
+                // Samples in the function in which control begins.
+                let samples = u64::from(pc == program.image().entry());
+                writeln!(text, "{pc:#x} {samples}").unwrap();
+            }
+            std::fs::write(&profile, text).unwrap();
+            vec![format!("--quick={which}"), "--profile".to_owned(), profile.display().to_string()]
+        };
+        let program = compiled_by(folder.path(), "answer.c", options);
+        assert_eq!(program.compiled_options().unwrap().quick, quick);
+        assert_answers(&program);
+    }
 }
 
 #[test]
 fn cold_functions_are_known_by_a_profile_only() {
-    for (option, answer) in [("--quick=cold", "--quick=cold goes with --profile"), ("--quick=all", "say --quick or")] {
+    let needs_profile = "--quick=cold and =most go with --profile";
+    for (option, answer) in [
+        ("--quick=cold", needs_profile),
+        ("--quick=most", needs_profile),
+        ("--quick=all", "say --quick, --quick=most or"),
+    ] {
         let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
         let output = compiler.args([option, "guest"]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -5,7 +5,7 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code. Once the process has worked with that for half as long as making it took, LLVM's code of
+//! The first code is quick code, but for what is so hot that LLVM's is soon worthwhile. Once the process has worked with that for half as long as making it took, LLVM's code of
 //! what is hot takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
 //!
 //! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
@@ -29,8 +29,8 @@ use crate::sampler::Sampler;
 
 /// How long the compiler takes to start and to link.
 const START: Duration = Duration::from_millis(75);
-/// To analyse a KiB of text.
-const ANALYSIS: Duration = Duration::from_micros(200);
+/// To analyse a KiB of text, on a fast machine.
+const ANALYSIS: Duration = Duration::from_micros(100);
 /// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;
 /// How many times as long LLVM takes of the same, with the analysis that both make. What is hot takes it about twice as
@@ -173,7 +173,7 @@ impl TieringUp {
             child: None,
             folder: None,
             // Quick code does not count.
-            quick: if settings.fuel { Quick::Nothing } else { Quick::All },
+            quick: if settings.fuel { Quick::Nothing } else { Quick::Most },
             is_waiting: false,
             quick_since: None,
             is_over: false,
@@ -247,12 +247,12 @@ impl TieringUp {
             return None;
         }
         // LLVM's code, which is about to be made, has it as well.
-        if state.is_waiting && state.quick == Quick::All {
+        if state.is_waiting && state.quick >= Quick::Most {
             return None;
         }
         let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed);
-        // The analysis alone should take at most half of the time.
-        if interpreted < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
+        // The analysis alone should take no longer than that.
+        if interpreted < SECOND.max(fixed) || state.profile.uncompiled < fixed {
             return None;
         }
         let quick = state.quick;
@@ -284,7 +284,7 @@ impl Drop for TieringUp {
 impl State {
     /// Notes how the code was compiled that is there now.
     fn note(&mut self, options: Options) {
-        self.statistics.is_quick = options.quick == Quick::All;
+        self.statistics.is_quick = options.quick >= Quick::Most;
         self.quick = options.quick;
     }
 
@@ -323,7 +323,7 @@ impl Shared {
         loop {
             let mut state = this.state();
             let (quick, pays_after) = match state.quick {
-                Quick::All => (Quick::Cold, took / PAYS_EARLY),
+                Quick::Most | Quick::All => (Quick::Cold, took / PAYS_EARLY),
                 Quick::Cold => (Quick::Nothing, WHOLE_PAYS * SLOWER * took),
                 Quick::Nothing => return,
             };
@@ -397,7 +397,7 @@ impl Job {
         let shared = self.shared.clone();
         shared.clone().spawn(move || {
             let took = self.carry_out(&work);
-            if let Some((size, took)) = took.filter(|_| self.quick == Quick::All) {
+            if let Some((size, took)) = took.filter(|_| self.quick >= Quick::Most) {
                 Shared::optimise(&shared, size, Some(took), &work);
             }
         });
@@ -514,9 +514,9 @@ impl Job {
         command.args(match self.quick {
             Quick::Nothing => None,
             Quick::Cold => Some("--quick=cold"),
-            Quick::All => Some("--quick"),
+            Quick::Most | Quick::All => Some("--quick=most"),
         });
-        if self.quick != Quick::All {
+        if self.quick < Quick::Most {
             command.arg("--objects").arg(output.with_extension("objects"));
         }
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -691,7 +691,7 @@ mod tests {
         let sample = || (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
         let (work, done) = noted(0);
         sample().start(work);
-        assert_eq!([next(&done), next(&done), next(&done)], [Quick::All, Quick::Cold, Quick::Nothing]);
+        assert_eq!([next(&done), next(&done), next(&done)], [Quick::Most, Quick::Cold, Quick::Nothing]);
         // Not by quick code again, which is slower.
         let (work, done) = noted(0);
         while tiering.statistics(0).is_compiling {
@@ -769,7 +769,7 @@ mod tests {
         let (work, done) = noted(0);
         second.optimise_later(1 << 20, work);
         assert_eq!(next(&done), Quick::Cold);
-        while second.0.state().quick == Quick::All {
+        while second.0.state().quick >= Quick::Most {
             std::thread::sleep(INTERVAL);
         }
         // A wait of its own.

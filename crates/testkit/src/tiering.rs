@@ -116,7 +116,7 @@ pub fn check_tiering_uncounted(cases: &[Case], random: &mut Random) {
         let (random, compilations) = &mut *state;
         if *compilations < 2 * COMPILATIONS && random.below(2) == 0 {
             *compilations += 1;
-            let quick = [Quick::Nothing, Quick::Cold, Quick::All][random.below(3)];
+            let quick = [Quick::Nothing, Quick::Cold, Quick::Most, Quick::All][random.below(4)];
             compile(caller.program(), &CompileOptions { quick, ..options }, &profile(caller.program(), random));
         }
         uncounted_call(caller)

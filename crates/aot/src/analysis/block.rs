@@ -136,7 +136,7 @@ pub(crate) enum Terminator {
         next: u64,
     },
     /// With a jump by register.
-    JumpIndirect(Targets),
+    JumpIndirect(Box<Targets>),
     /// Before an instruction that the reference interpreter executes.
     Step {
         /// Its address.

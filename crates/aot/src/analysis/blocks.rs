@@ -53,7 +53,9 @@ pub(crate) fn blocks(
             if blocks.contains_key(&start) {
                 continue;
             }
-            let block = walk(text, start, &extent, &leaders, &tables);
+            let mut block = walk(text, start, &extent, &leaders, &tables);
+            // There may be millions of instructions.
+            block.insts.shrink_to_fit();
             let sought = if block.insts.last().is_some_and(|(_, inst)| inst.rd == T0) { millicode::LIMIT } else { 0 };
             if !budget.spend(block.insts.len() + 1 + block.end.targets() + sought) {
                 return (blocks, orphans);
@@ -180,7 +182,7 @@ fn walk(
             }
             (Destination::Jump, 0, None) if inst.rs1 == RA && inst.imm == 0 => Some(Terminator::Return),
             (Destination::Jump, rd, None) if rd == 0 || is_linkage_entry(&inst) => {
-                Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
+                Some(Terminator::JumpIndirect(Box::new(tables.get(&pc).cloned().unwrap_or_default())))
             }
             // Links in other registers: calls of another convention.
             (Destination::Jump, ..) => return Block { insts, end: Terminator::Exit(pc) },

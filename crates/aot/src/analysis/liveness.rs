@@ -213,8 +213,8 @@ impl Program {
     /// The live registers at a place to which a function leads.
     fn live_in_at(&self, flow: &Flow<'_>, at: Place) -> Sets {
         match at {
-            Place::Own(node) => flow.nodes[node].live_in,
-            Place::Function(number) => self.live_out(flow.number).map(|own| self.live_in(number, own)),
+            Place::Own(node) => flow.nodes[node as usize].live_in,
+            Place::Function(number) => self.live_out(flow.number).map(|own| self.live_in(number as usize, own)),
             // The guest traps.
             Place::Nowhere => [PRESERVED; 3],
         }
@@ -262,9 +262,9 @@ enum View {
 #[derive(Clone, Copy)]
 enum Place {
     /// In the function's own block of this number.
-    Own(usize),
+    Own(u32),
     /// In the function of this number.
-    Function(usize),
+    Function(u32),
     /// Where there is no function.
     Nowhere,
 }
@@ -311,13 +311,13 @@ impl<'a> Flow<'a> {
     fn new(text: &Text<'_>, number: usize, function: &'a Function, imports: &'a Imports, starts: &[u64]) -> Flow<'a> {
         let own: Vec<u64> = function.blocks.keys().copied().collect();
         let place = |to: &u64| match own.binary_search(to) {
-            Ok(node) => Place::Own(node),
-            Err(_) => starts.binary_search(to).map_or(Place::Nowhere, Place::Function),
+            Ok(node) => Place::Own(node as u32),
+            Err(_) => starts.binary_search(to).map_or(Place::Nowhere, |number| Place::Function(number as u32)),
         };
         let node = |(&start, block): (&u64, &'a Block)| {
             let writes = |inst: &Inst| written(inst).map_or(0, |register| 1 << register);
             let next: Vec<Place> = block.end.successors().iter().map(place).collect();
-            let function = |place| if let Place::Function(number) = place { Some(number) } else { None };
+            let function = |place| if let Place::Function(number) = place { Some(number as usize) } else { None };
             let outside = match &block.end {
                 Terminator::JumpIndirect(targets) => targets.outside.iter().map(place).filter_map(function).collect(),
                 _ => next.iter().copied().filter_map(function).collect(),
@@ -450,7 +450,7 @@ impl<'a> Flow<'a> {
                 let live_after = given & !node.clobbered(clobbers) | RESULTS;
                 for to in &node.next {
                     if let Place::Own(to) = *to {
-                        changed |= grow(&mut at_entry[to], live_after);
+                        changed |= grow(&mut at_entry[to as usize], live_after);
                     }
                 }
             }
@@ -484,7 +484,7 @@ fn clobbers(flows: &[Flow<'_>], budget: &Budget) -> Vec<Set> {
             }
             for place in &node.next {
                 if let Place::Function(to) = *place {
-                    led_to_by[to].push(flow.number);
+                    led_to_by[to as usize].push(flow.number);
                 }
             }
         }

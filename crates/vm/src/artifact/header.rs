@@ -43,6 +43,8 @@ pub enum Quick {
     /// Those for which a profile has too little time, or no samples, to make LLVM's code worthwhile; none if there is no
     /// profile.
     Cold,
+    /// All but those for which a profile has many times as long as LLVM takes; all if there is no profile.
+    Most,
     /// All.
     All,
 }
@@ -94,8 +96,8 @@ impl Options {
         let set = |bit: u32| bits >> bit & 1 != 0;
         let fidelity = if set(1) { Fidelity::Precise } else { Fidelity::AbiAssuming };
         let space = AddressSpace::new(AddressSpace::MAX_BITS.checked_sub(bits >> 16)?)?;
-        let quick =
-            [Quick::Nothing, Quick::Cold, Quick::All].into_iter().find(|&quick| quick as u32 == bits >> 2 & 3)?;
+        let quick = [Quick::Nothing, Quick::Cold, Quick::Most, Quick::All];
+        let quick = quick.into_iter().find(|&quick| quick as u32 == bits >> 2 & 3)?;
         let options = Options { fuel: set(0), fidelity, quick, level: (bits >> 8) as u8, space };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }

@@ -220,6 +220,30 @@ fn a_run_that_is_stopped_a_thousand_times_comes_to_the_same_end() {
     }
 }
 
+/// A loop whose table compiled code knows goes on in it where it was stopped, unless the host has changed what is known.
+#[test]
+fn a_stopped_switch_goes_on_by_the_table_that_its_register_has() {
+    const ROUNDS: u64 = 1 << 26;
+    const LEFT: u64 = 1_000;
+    let guest = Guest::of("switched.s", &CompileOptions::default());
+    let other = guest.program.image().symbol("other").unwrap().address;
+    let stopped = || {
+        let mut machine = guest.machine(ROUNDS);
+        machine.set_deadline(Some(Instant::now() + Duration::from_millis(2)));
+        assert_ended(machine.run(), TrapCause::Deadline);
+        machine.set_deadline(None);
+        machine
+    };
+    let mut machine = stopped();
+    assert_eq!(machine.run().unwrap(), (ROUNDS / 4 * (1 + 2 + 3 + 4)) as i32);
+    assert!(machine.instructions() < ROUNDS, "{}", machine.instructions());
+    let mut machine = stopped();
+    let before = machine.x(10);
+    machine.set_x(8, other);
+    machine.set_x(18, LEFT);
+    assert_eq!(machine.run().unwrap(), (before + 16 * LEFT) as i32);
+}
+
 #[test]
 fn endless_recursion_is_a_trap() {
     for fuel in [false, true] {

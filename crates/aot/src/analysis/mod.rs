@@ -24,6 +24,7 @@ mod propagation;
 pub(crate) mod registers;
 #[cfg(test)]
 pub(crate) mod sample;
+mod table_registers;
 mod text;
 mod trips;
 
@@ -42,4 +43,5 @@ pub(crate) use loops::loops_without_calls;
 pub(crate) use narrow::narrow;
 pub(crate) use order::{Order, order};
 pub(crate) use polls::insert_polls;
+pub(crate) use table_registers::table_registers;
 pub(crate) use text::{Abilities, Text};

@@ -170,6 +170,7 @@ fn lift_own<'c>(
         facts,
         fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeSet::new() },
         narrow,
+        tables: analysis::table_registers(function, surroundings.budget()),
         private: analysis::private_accesses(function),
         numbers,
         surroundings,
@@ -223,6 +224,8 @@ struct Lifting<'a, 'c, S> {
     fuel_tests: BTreeSet<u64>,
     /// Registers that are narrow where blocks begin.
     narrow: BTreeMap<u64, Set>,
+    /// The registers that have addresses of its tables where it polls, with these.
+    tables: BTreeMap<u64, Vec<(usize, u64)>>,
     /// The accesses to its own frame, by blocks and places in them.
     private: BTreeSet<(u64, usize)>,
     /// What is called by system calls, as far as that is known.
@@ -462,13 +465,25 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
     }
 
-    /// Continues at a block with all registers reloaded into their slots.
+    /// Continues at a block with all registers reloaded into their slots, if they have what LLVM is told of them there.
     fn come_back(&self, start: u64) {
-        let (ir, label) = (self.ir, self.labels[&start]);
-        let Some(is_narrow) = self.registers.narrow_down(ir, self.narrow_at(start)) else { return ir.jump(label) };
-        let wide = ir.block(self.host);
-        ir.branch_likely(is_narrow, label, wide);
-        ir.builder.position_at_end(wide);
+        let (ir, registers, label) = (self.ir, self.registers, self.labels[&start]);
+        let (narrow, live) = (self.narrow_at(start), self.live_at(start));
+        let constants = self.tables.get(&start).into_iter().flatten().copied();
+        let constants: Vec<(usize, u64)> = constants.filter(|(register, _)| live >> register & 1 != 0).collect();
+        let is_narrow = registers.narrow_down(ir, narrow);
+        let are_constant = registers.are_constant(ir, &constants);
+        let Some(is_known) =
+            is_narrow.into_iter().chain(are_constant).reduce(|a, b| built(ir.builder.build_and(a, b, "")))
+        else {
+            return ir.jump(label);
+        };
+        let (known, other) = (ir.block(self.host), ir.block(self.host));
+        ir.branch_likely(is_known, known, other);
+        ir.builder.position_at_end(known);
+        registers.put_constants(ir, &constants, narrow);
+        ir.jump(label);
+        ir.builder.position_at_end(other);
         // The reference interpreter goes on, and not just here again.
         self.site(start, 0, !0).step_out(ir.int(address(start)));
     }

@@ -216,6 +216,27 @@ impl<'c> Registers<'c> {
         })
     }
 
+    /// Whether each of these registers holds its constant, if there are any.
+    pub(crate) fn are_constant(&self, ir: &Ir<'c>, constants: &[(usize, u64)]) -> Option<IntValue<'c>> {
+        let is_constant = |&(register, constant): &(usize, u64)| {
+            ir.compare(IntPredicate::EQ, ir.word(self.get(ir, register)), ir.int(constant))
+        };
+        constants.iter().map(is_constant).reduce(|all, one| built(ir.builder.build_and(all, one, "")))
+    }
+
+    /// Writes the slots of registers that hold these constants, so that LLVM knows them; narrow slots of `narrow`, too.
+    pub(crate) fn put_constants(&self, ir: &Ir<'c>, constants: &[(usize, u64)], narrow: Set) {
+        for &(register, constant) in constants.iter().filter(|(register, _)| self.slots[*register].is_some()) {
+            self.put(ir, register, Value::Word(ir.int(constant)));
+        }
+        let constant_of = |register| constants.iter().find(|(of, _)| *of == register).map(|(_, constant)| *constant);
+        for (register, slot) in self.narrow_slots(narrow) {
+            if let Some(constant) = constant_of(register) {
+                built(ir.builder.build_store(slot, ir.bits(32).const_int(constant & 0xffff_ffff, false)));
+            }
+        }
+    }
+
     /// Results of arithmetic that are not yet in their slots, which get canonical NaNs there.
     pub(crate) fn unsaved_results(&self) -> Set {
         let values = self.values.borrow();

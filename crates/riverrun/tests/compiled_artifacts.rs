@@ -140,11 +140,11 @@ fn code_of_other_options_is_refused() {
         (|header| header[OPTIONS] ^= 2, "options"),
         (|header| header[OPTIONS] ^= 4, "options"),
         (|header| header[OPTIONS] ^= 8, "options"),
+        (|header| header[OPTIONS] ^= 12, "options"),
         (|header| header[OPTIONS + 1] = 3, "options"),
         (|header| header[FEATURES] ^= 1, "processor features"),
         (|header| header[DISPATCH_BITS] += 1, "a table of functions"),
         (|header| header[DISPATCH_BITS] -= 1, "a table of functions"),
-        (|header| header[OPTIONS] ^= 12, "does not know (0x20c)"),
         (|header| header[OPTIONS] ^= 16, "does not know (0x210)"),
         (|header| header[OPTIONS + 1] = 4, "does not know (0x400)"),
     ];

@@ -156,4 +156,27 @@ mod tests {
             assert!(!pays(&profile(0, Duration::ZERO), &function, ratio));
         }
     }
+
+    #[test]
+    fn the_hotter_a_function_is_the_less_is_quick_code() {
+        let functions = [sample::first_function(
+            ".globl _start
+_start:
+addi a0, a0, 1
+ret
+",
+        )];
+        let expected = LLVM_INSTRUCTION * functions[0].size() as u32;
+        let is_quick = |interpreted: Duration| {
+            let mut profile = Profile::default();
+            profile.interpreted = interpreted;
+            profile.add(functions[0].start, 1);
+            let selection = Selection::Hot { profile: &profile, work: u64::MAX, kept: None };
+            [Quick::Nothing, Quick::Cold, Quick::Most, Quick::All]
+                .map(|which| quick(selection, which, &functions).count() == 1)
+        };
+        assert_eq!(is_quick(expected * 4), [false, false, false, true]);
+        assert_eq!(is_quick(expected), [false, false, true, true]);
+        assert_eq!(is_quick(expected / 17), [false, true, true, true]);
+    }
 }

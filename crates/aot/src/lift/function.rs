@@ -471,11 +471,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let (narrow, live) = (self.narrow_at(start), self.live_at(start));
         let constants = self.tables.get(&start).into_iter().flatten().copied();
         let constants: Vec<(usize, u64)> = constants.filter(|(register, _)| live >> register & 1 != 0).collect();
-        let is_narrow = registers.narrow_down(ir, narrow);
-        let are_constant = registers.are_constant(ir, &constants);
-        let Some(is_known) =
-            is_narrow.into_iter().chain(are_constant).reduce(|a, b| built(ir.builder.build_and(a, b, "")))
-        else {
+        let checks = [registers.narrow_down(ir, narrow), registers.are_constant(ir, &constants)];
+        let Some(is_known) = checks.into_iter().flatten().reduce(|a, b| built(ir.builder.build_and(a, b, ""))) else {
             return ir.jump(label);
         };
         let (known, other) = (ir.block(self.host), ir.block(self.host));

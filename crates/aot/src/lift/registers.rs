@@ -227,12 +227,10 @@ impl<'c> Registers<'c> {
     /// Writes the slots of registers that hold these constants, so that LLVM knows them; narrow slots of `narrow`, too.
     pub(crate) fn put_constants(&self, ir: &Ir<'c>, constants: &[(usize, u64)], narrow: Set) {
         for &(register, constant) in constants.iter().filter(|(register, _)| self.slots[*register].is_some()) {
-            self.put(ir, register, Value::Word(ir.int(constant)));
-        }
-        let constant_of = |register| constants.iter().find(|(of, _)| *of == register).map(|(_, constant)| *constant);
-        for (register, slot) in self.narrow_slots(narrow) {
-            if let Some(constant) = constant_of(register) {
-                built(ir.builder.build_store(slot, ir.bits(32).const_int(constant & 0xffff_ffff, false)));
+            let word = ir.int(constant);
+            self.put(ir, register, Value::Word(word));
+            for (_, slot) in self.narrow_slots(narrow & 1 << register) {
+                built(ir.builder.build_store(slot, ir.truncate(word, 32)));
             }
         }
     }

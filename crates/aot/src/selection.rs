@@ -87,8 +87,10 @@ impl<'a> Selection<'a> {
             }
             let mut loops = loops_without_calls(function);
             loops.retain(|_, body| is_hot(body.iter().map(|at| &function.blocks[at]).collect()));
-            function.entered_loops =
-                loops.into_keys().filter(|at| !function.orphans.contains(at) && !function.polls.contains(at)).collect();
+            function.entered_loops = loops
+                .into_keys()
+                .filter(|at| !function.orphans.contains(at) && !function.polls.contains_key(at))
+                .collect();
         }
         functions
     }

@@ -24,8 +24,9 @@ pub(crate) struct Function {
     pub(crate) orphans: Vec<u64>,
     /// Headers of loops at which the interpreter hands over, besides: see [`crate::selection`].
     pub(crate) entered_loops: Vec<u64>,
-    /// The loop headers at which it polls: see [`crate::analysis::insert_polls`].
-    pub(crate) polls: BTreeSet<u64>,
+    /// The headers of the loops that poll, and the blocks from whose ends control goes back to each: see
+    /// [`crate::analysis::insert_polls`].
+    pub(crate) polls: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 /// How much of a function was found.
@@ -135,7 +136,7 @@ pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
                 known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
                 _ => Extent::Gaps,
             };
-            let (entered_loops, polls) = (Vec::new(), BTreeSet::new());
+            let (entered_loops, polls) = (Vec::new(), BTreeMap::new());
             let function = Function { start, name, blocks, extent, orphans, entered_loops, polls };
             further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
             found.insert(start, function);

@@ -19,12 +19,12 @@ mod loops;
 mod millicode;
 mod narrow;
 mod order;
+mod poll_constants;
 mod polls;
 mod propagation;
 pub(crate) mod registers;
 #[cfg(test)]
 pub(crate) mod sample;
-mod table_registers;
 mod text;
 mod trips;
 
@@ -42,6 +42,6 @@ pub(crate) use liveness::{Liveness, before};
 pub(crate) use loops::loops_without_calls;
 pub(crate) use narrow::narrow;
 pub(crate) use order::{Order, order};
+pub(crate) use poll_constants::poll_constants;
 pub(crate) use polls::insert_polls;
-pub(crate) use table_registers::table_registers;
 pub(crate) use text::{Abilities, Text};

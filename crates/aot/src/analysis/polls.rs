@@ -2,9 +2,9 @@
 //!
 //! A function that calls or jumps to others polls at its start, where it tests the host's stack: a request moves the limit
 //! that it compares with. So a loop that calls such a function in each iteration needs no poll of its own, nor
-//! does one that ends soon. All other loops poll at their headers, and can be entered there.
+//! does one that ends soon. All others poll where control goes back to their headers, and can be entered there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
@@ -14,25 +14,29 @@ use crate::analysis::trips::short_loops;
 /// Finds where each function polls; `is_libcall` says of a start whether the function does something else first.
 pub(crate) fn insert_polls(functions: &mut [Function], is_libcall: impl Fn(u64) -> bool) {
     let polls_at_start = |function: &&Function| {
-        !is_libcall(function.start) && (function.leaves() || !headers(function, Terminator::successors).is_empty())
+        !is_libcall(function.start) && (function.leaves() || !loops(function, Terminator::successors).is_empty())
     };
     let polling: BTreeSet<u64> = functions.iter().filter(polls_at_start).map(|function| function.start).collect();
     for function in functions {
-        function.polls = headers(function, |end| match end {
+        function.polls = loops(function, |end| match end {
             Terminator::Call { target, .. } if polling.contains(target) => Vec::new(),
             // The dispatcher looks, too.
             Terminator::Step { is_ecall: false, .. } => Vec::new(),
             end => end.successors(),
         });
         let short = short_loops(function, &function.polls);
-        function.polls.retain(|header| !short.contains(header));
+        function.polls.retain(|header, _| !short.contains(header));
     }
 }
 
-/// The loop headers, where the ends of blocks lead to these.
-fn headers(function: &Function, leads_to: impl Fn(&Terminator) -> Vec<u64>) -> BTreeSet<u64> {
+/// The loops, where the ends of blocks lead to these: their headers, each with the blocks from which control goes back there.
+fn loops(function: &Function, leads_to: impl Fn(&Terminator) -> Vec<u64>) -> BTreeMap<u64, BTreeSet<u64>> {
     let roots = std::iter::once(function.start).chain(function.blocks.keys().copied());
-    order(function, roots, leads_to).headers()
+    let mut loops: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for (end, header) in order(function, roots, leads_to).back {
+        loops.entry(header).or_default().insert(end);
+    }
+    loops
 }
 
 #[cfg(test)]
@@ -51,6 +55,19 @@ mod tests {
         let mut functions = sample::functions_of(&sample::image(&source, sample::ASSEMBLY));
         insert_polls(&mut functions, |_| false);
         functions[0].polls.len()
+    }
+
+    #[test]
+    fn a_loop_polls_where_control_goes_back_and_not_where_it_begins() {
+        let source = ".globl _start\n.type _start, @function\n_start:\nli a1, 2\n1: lw a2, 0(a0)\nbeqz a2, 3f\naddi a0, a0, 4\n\
+                      bnez a2, 1b\n2: nop\n3: addi a1, a1, 1\nbnez a1, 1b\nret\n.size _start, .-_start\n";
+        let mut functions = sample::functions_of(&sample::image(source, sample::ASSEMBLY));
+        insert_polls(&mut functions, |_| false);
+        let function = &functions[0];
+        let (header, ends) = function.polls.iter().next().unwrap();
+        assert!(function.polls.len() == 1 && *header != function.start && !ends.contains(&function.start));
+        let goes_back = |end: &u64| function.blocks[end].end.successors().contains(header);
+        assert!(ends.len() == 2 && ends.iter().all(goes_back));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! loop with other register values, it may iterate more often than was computed. So only the delay of interruptions may
 //! depend on the result: the watchdog ends a run whose code does not poll in time, without its registers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_isa::{Inst, Op};
 
@@ -30,13 +30,13 @@ struct Known {
     plus: i64,
 }
 
-/// The headers of a function's short loops.
-pub(super) fn short_loops(function: &Function, headers: &BTreeSet<u64>) -> BTreeSet<u64> {
+/// The headers of short loops among those that would poll.
+pub(super) fn short_loops(function: &Function, polls: &BTreeMap<u64, BTreeSet<u64>>) -> BTreeSet<u64> {
     let predecessors = predecessors(function);
     let entrances: BTreeSet<u64> = function.entrances().chain([function.start]).collect();
     let is_short =
         |header: u64| instructions(function, &predecessors, header).is_some_and(|executed| executed <= SHORT);
-    headers.iter().copied().filter(|header| !entrances.contains(header) && is_short(*header)).collect()
+    polls.keys().copied().filter(|header| !entrances.contains(header) && is_short(*header)).collect()
 }
 
 /// How many instructions all iterations of the innermost loop with this header execute; `None` if that is unknown.

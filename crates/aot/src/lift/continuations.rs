@@ -17,7 +17,7 @@ pub(crate) struct Continuations<'c> {
     pub(crate) mismatched: Label<'c>,
     /// Where the function continues after an exit at its start: at the state's pc.
     pub(crate) entrance: Label<'c>,
-    /// Where control goes if fuel may be short after a call, with the pc and all registers but the pinned ones in the state.
+    /// Where control goes to exit at a pc where the function can be entered, with the pc and all registers in the state.
     pub(crate) limit: Label<'c>,
     /// Where faulting accesses of precise code go, with all registers and the pc in the state.
     pub(crate) fault: Label<'c>,

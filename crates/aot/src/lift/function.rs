@@ -153,6 +153,7 @@ fn lift_own<'c>(
     }
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
+    let polls: BTreeMap<u64, Label<'c>> = function.polls.keys().map(|&header| (header, ir.block(host))).collect();
     let entry = ir.here();
     let unseen = if ir.callers == Callers::Host { host_entries::unseen(function, surroundings.imports()) } else { 0 };
     let behind =
@@ -167,10 +168,11 @@ fn lift_own<'c>(
         host,
         function,
         labels,
+        polls,
         facts,
         fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeSet::new() },
         narrow,
-        tables: analysis::table_registers(function, surroundings.budget()),
+        constants: analysis::poll_constants(function, surroundings.budget()),
         private: analysis::private_accesses(function),
         numbers,
         surroundings,
@@ -189,6 +191,7 @@ fn lift_own<'c>(
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
+    lifting.polls.keys().for_each(|&header| lifting.poll(header));
     match ir.callers {
         Callers::Guest => lifting.finish_continuations(),
         Callers::Host => lifting.continuations.finish_unused(ir),
@@ -219,13 +222,15 @@ struct Lifting<'a, 'c, S> {
     host: FunctionValue<'c>,
     function: &'a Function,
     labels: BTreeMap<u64, Label<'c>>,
+    /// The blocks that poll, by the headers to which they lead.
+    polls: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
     /// The blocks that begin with a test of the fuel.
     fuel_tests: BTreeSet<u64>,
     /// Registers that are narrow where blocks begin.
     narrow: BTreeMap<u64, Set>,
-    /// The registers that have addresses of its tables where it polls, with these.
-    tables: BTreeMap<u64, Vec<(usize, u64)>>,
+    /// The registers that hold constants where it polls, with these.
+    constants: BTreeMap<u64, Vec<(usize, u64)>>,
     /// The accesses to its own frame, by blocks and places in them.
     private: BTreeSet<(u64, usize)>,
     /// What is called by system calls, as far as that is known.
@@ -291,7 +296,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.commit(ir, facts.committed);
-        self.end(&block.end, result, &selector, facts.live);
+        self.end(start, &block.end, result, &selector, facts.live);
     }
 
     /// Where a block loads the entry of a table that nobody can change, by which its jump goes, and that table. Precise
@@ -400,32 +405,38 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         if let Some(left) = left {
             registers.set(FUEL, Value::Word(left));
         }
-        if self.function.polls.contains(&start) && !self.tests_stack(start) {
-            self.poll(start);
-        }
     }
 
-    /// Exits at the beginning of a block if that is requested, with all that is live committed. The frame is dropped: coming
-    /// back would make the exit a part of the loop.
-    fn poll(&self, start: u64) {
-        let (ir, registers) = (self.ir, self.registers);
-        let (stop, go_on) = (ir.block(self.host), ir.block(self.host));
+    /// Fills the block that polls where control goes back to a header: exits there if that is requested. Coming back behind
+    /// the exit would make it a part of the loop.
+    fn poll(&self, header: u64) {
+        let (ir, registers, go_on) = (self.ir, self.registers, self.labels[&header]);
+        ir.builder.position_at_end(self.polls[&header]);
+        ir.line(address(header));
+        if self.tests_stack(header) {
+            return ir.jump(go_on);
+        }
+        registers.begin_block(self.facts[&header].dirty);
+        registers.begin_narrow(self.narrow_at(header));
+        let stop = ir.block(self.host);
         ir.branch_likely(ir.is_at_least(registers.base(ir), convention::POLL), go_on, stop);
         ir.builder.position_at_end(stop);
-        let fork = registers.fork();
-        let live = self.live_at(start);
+        self.stop_for_good(header);
+    }
+
+    /// Exits at the beginning of a block with all that is live committed, and drops the frame.
+    fn stop_for_good(&self, start: u64) {
+        let (ir, registers, live) = (self.ir, self.registers, self.live_at(start));
         let site = self.site(start, 0, live);
         site.store_field(convention::PC, address(start));
         if ir.callers == Callers::Guest {
-            site.flush();
-            registers.save(ir, 0, live);
+            // Not in the pinned registers, either: where all exits met with these, LLVM would have hot code move registers about.
+            registers.commit(ir, live);
             ir.jump(self.continuations.limit);
         } else {
             site.exit(Reason::Limit, NOWHERE);
             ir.unreachable();
         }
-        registers.rejoin(fork);
-        ir.builder.position_at_end(go_on);
     }
 
     /// Whether this block tests the stack: at the start of functions that call others or are entered in loops. Host-ABI
@@ -450,27 +461,24 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             // The dispatcher enters functions in the middle by this exit at their beginning.
             return ir.jump(self.continuations.entrance);
         }
-        let live = self.live_at(start);
-        let site = self.site(start, 0, live);
-        site.store_field(convention::PC, address(start));
         if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
             // It is entered anew: coming back would be one more selector on from here.
-            site.flush();
-            registers.save(ir, 0, live);
-            ir.jump(self.continuations.limit);
-        } else {
-            site.exit(Reason::Limit, address(start));
-            registers.reload(ir);
-            self.come_back(start);
+            return self.stop_for_good(start);
         }
+        let site = self.site(start, 0, self.live_at(start));
+        site.store_field(convention::PC, address(start));
+        site.exit(Reason::Limit, address(start));
+        registers.reload(ir);
+        self.come_back(start);
     }
 
     /// Continues at a block with all registers reloaded into their slots, if they have what LLVM is told of them there.
     fn come_back(&self, start: u64) {
         let (ir, registers, label) = (self.ir, self.registers, self.labels[&start]);
         let (narrow, live) = (self.narrow_at(start), self.live_at(start));
-        let constants = self.tables.get(&start).into_iter().flatten().copied();
-        let constants: Vec<(usize, u64)> = constants.filter(|(register, _)| live >> register & 1 != 0).collect();
+        let constants = self.constants.get(&start).into_iter().flatten().copied();
+        let is_of_use = |register: usize| live >> register & 1 != 0 && registers.has_slot(register);
+        let constants: Vec<(usize, u64)> = constants.filter(|&(register, _)| is_of_use(register)).collect();
         let checks = [registers.narrow_down(ir, narrow), registers.are_constant(ir, &constants)];
         let Some(is_known) = checks.into_iter().flatten().reduce(|a, b| built(ir.builder.build_and(a, b, ""))) else {
             return ir.jump(label);
@@ -490,7 +498,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let (ir, registers) = (self.ir, self.registers);
         ir.line(self.function.start);
         // Nothing enters a function that does something else first.
-        let polls = self.function.polls.iter().copied().filter(|&at| !is_copied(at) && at != self.function.start);
+        let polls = self.function.polls.keys().copied().filter(|&at| !is_copied(at) && at != self.function.start);
         if self.surroundings.libcall(self.function.start).is_none() {
             for header in polls {
                 self.continuations.at(ir, self.host, header);
@@ -506,11 +514,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             if behind_system_calls.contains(&next) {
                 registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
             }
-            if self.function.polls.contains(&next) && !entrances.contains(&next) {
-                registers.commit(ir, !self.facts[&next].dirty);
-                self.come_back(next);
-            } else {
-                self.go(next);
+            match self.polls.get(&next) {
+                Some(_) if !entrances.contains(&next) => {
+                    registers.commit(ir, !self.facts[&next].dirty);
+                    self.come_back(next);
+                }
+                Some(&poll) => self.go_by(next, Some(poll)),
+                None => self.go_by(next, self.labels.get(&next).copied()),
             }
         }
         self.continuations.finish(ir, registers, &self.site(self.function.start, 0, !0));
@@ -546,20 +556,20 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         result
     }
 
-    /// Ends a block, a jump by register in the selector given.
-    fn end(&self, end: &Terminator, result: Value<'c>, selector: &Selector<'c>, live: Set) {
+    /// Ends the block that begins at `start`, a jump by register in the selector given.
+    fn end(&self, start: u64, end: &Terminator, result: Value<'c>, selector: &Selector<'c>, live: Set) {
         let (ir, registers) = (self.ir, self.registers);
         let site = self.site(0, 0, live);
         match end {
-            &Terminator::Next(to) | &Terminator::Jump(to) | &Terminator::CallInside { to } => self.go(to),
+            &Terminator::Next(to) | &Terminator::Jump(to) | &Terminator::CallInside { to } => self.go(start, to),
             &Terminator::Branch { taken, next } => {
                 let condition = ir.flag(result);
                 let (a, b) = (self.narrow_at(taken), self.narrow_at(next));
                 let ways = [taken, next];
                 let results = self.leave_out_results(ways);
                 registers.save(ir, a | b, !(a & b));
-                let label = |n: usize| match self.labels.get(&ways[n]) {
-                    Some(&label) if results[n] == 0 => label,
+                let label = |n: usize| match self.way(start, ways[n]) {
+                    Some(label) if results[n] == 0 => label,
                     _ => ir.block(self.host),
                 };
                 let labels = [label(0), label(1)];
@@ -567,9 +577,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 // Only the path that leads elsewhere commits all registers.
                 let dirty = registers.dirty(true);
                 for n in [0, 1] {
-                    match self.labels.get(&ways[n]) {
+                    match self.way(start, ways[n]) {
                         Some(_) if results[n] == 0 => {}
-                        Some(&inside) => {
+                        Some(inside) => {
                             ir.builder.position_at_end(labels[n]);
                             registers.save_those(ir, results[n]);
                             ir.jump(inside);
@@ -577,7 +587,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                         None => {
                             ir.builder.position_at_end(labels[n]);
                             registers.begin_block(dirty);
-                            self.go(ways[n]);
+                            self.go(start, ways[n]);
                         }
                     }
                 }
@@ -587,7 +597,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                     // As behind a call, where the function can still be entered.
                     site.flush();
                     self.continuations.at(ir, self.host, next);
-                    self.go(next);
+                    self.go(start, next);
                 } else if self.surroundings.is_function(target) {
                     let function = ir.function(target).as_global_value().as_pointer_value();
                     site.call_and_check(function, next);
@@ -599,7 +609,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             Terminator::Return => site.return_to_caller(),
             &Terminator::ReturnInside { next } => {
                 site.check_return(next);
-                self.go(next);
+                self.go(start, next);
             }
             Terminator::JumpIndirect(targets) if targets.inside.is_empty() => {
                 site.tail_call_indirect(result);
@@ -641,7 +651,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                         registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(fuel, ir.int(1), ""))));
                     }
                     site.call_host(import, HostCall::ANY);
-                    self.go(next);
+                    self.go(start, next);
                     registers.rejoin(fork);
                     ir.builder.position_at_end(unknown);
                 }
@@ -664,7 +674,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ir.builder.position_at_end(label);
             let (first, last) = (targets[0], targets[targets.len() - 1]);
             let parcel = |to: u64| (to - first) / 2;
-            let labels: BTreeMap<u64, Label<'c>> = targets.iter().map(|&to| (parcel(to), self.labels[&to])).collect();
+            let labels: BTreeMap<u64, Label<'c>> =
+                targets.iter().map(|&to| (parcel(to), self.way_by_table(to))).collect();
             let len = parcel(last) + 1;
             self.jump_by_table(ir.parcels(first, self.load(self.target)), len, &labels, elsewhere);
         })
@@ -677,12 +688,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             let (ir, elsewhere) = (self.ir, self.elsewhere(targets));
             let compared = |&to: &u64| {
                 if !compares {
-                    return (to, self.labels[&to]);
+                    return (to, self.way_by_table(to));
                 }
                 let label = ir.block(self.host);
                 ir.builder.position_at_end(label);
                 let is_there = ir.compare(IntPredicate::EQ, self.load(self.target), ir.int(to));
-                ir.branch_likely(is_there, self.labels[&to], elsewhere);
+                ir.branch_likely(is_there, self.way_by_table(to), elsewhere);
                 (to, label)
             };
             let compared: HashMap<u64, Label<'c>> = targets.iter().map(compared).collect();
@@ -731,13 +742,31 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         label
     }
 
-    /// Goes on at an address, in this function or another.
-    fn go(&self, to: u64) {
+    /// The way on to a block of this function, over what polls if that goes back in a loop.
+    fn way(&self, from: u64, to: u64) -> Option<Label<'c>> {
+        let goes_back = self.function.polls.get(&to).is_some_and(|ends| ends.contains(&from));
+        if goes_back { self.polls.get(&to) } else { self.labels.get(&to) }.copied()
+    }
+
+    /// The same from the jumps by register that share a switch.
+    fn way_by_table(&self, to: u64) -> Label<'c> {
+        let jumps = |end: &&u64| matches!(self.function.blocks[end].end, Terminator::JumpIndirect(_));
+        let goes_back = self.function.polls.get(&to).is_some_and(|ends| ends.iter().any(|end| jumps(&end)));
+        if goes_back { self.polls[&to] } else { self.labels[&to] }
+    }
+
+    /// Goes on at an address, in this function or another, behind a block.
+    fn go(&self, from: u64, to: u64) {
+        self.go_by(to, self.way(from, to));
+    }
+
+    /// Goes on at an address by its way on, if that is in this function.
+    fn go_by(&self, to: u64, way: Option<Label<'c>>) {
         let (ir, registers) = (self.ir, self.registers);
         let live = to_commit(ir, self.surroundings.liveness().live_in(to));
         let site = self.site(to, 0, live);
-        match self.labels.get(&to) {
-            Some(&label) => {
+        match way {
+            Some(label) => {
                 let narrow = self.narrow_at(to);
                 registers.save(ir, narrow, !narrow);
                 ir.jump(label);

@@ -48,6 +48,7 @@ impl<'c> Continuations<'c> {
         }
 
         if begin(self.limit) {
+            registers.refill(ir);
             site.exit(Reason::Limit, NOWHERE);
             ir.unreachable();
         }

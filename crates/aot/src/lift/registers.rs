@@ -216,6 +216,11 @@ impl<'c> Registers<'c> {
         })
     }
 
+    /// Whether a register has a slot: it is used, and not state-resident.
+    pub(crate) fn has_slot(&self, register: usize) -> bool {
+        self.slots[register].is_some()
+    }
+
     /// Whether each of these registers holds its constant, if there are any.
     pub(crate) fn are_constant(&self, ir: &Ir<'c>, constants: &[(usize, u64)]) -> Option<IntValue<'c>> {
         let is_constant = |&(register, constant): &(usize, u64)| {
@@ -226,7 +231,7 @@ impl<'c> Registers<'c> {
 
     /// Writes the slots of registers that hold these constants, so that LLVM knows them; narrow slots of `narrow`, too.
     pub(crate) fn put_constants(&self, ir: &Ir<'c>, constants: &[(usize, u64)], narrow: Set) {
-        for &(register, constant) in constants.iter().filter(|(register, _)| self.slots[*register].is_some()) {
+        for &(register, constant) in constants {
             let word = ir.int(constant);
             self.put(ir, register, Value::Word(word));
             for (_, slot) in self.narrow_slots(narrow & 1 << register) {

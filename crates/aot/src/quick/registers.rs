@@ -54,7 +54,7 @@ pub(super) fn pieces<'a>(function: &'a Function, liveness: &Liveness, is_strict:
         let live_out = liveness.block_live_out(function.start, address(start));
         split(start, block, live_out, is_strict, &mut pieces);
     }
-    for start in &function.polls {
+    for start in function.polls.keys() {
         if let Some(piece) = pieces.get_mut(start) {
             piece.polls = true;
         }

@@ -38,6 +38,8 @@ fn initialize() {
         //   innermost loops with half of one, so that short loops are fetched at once.
         // - Copies on split edges are coalesced, too: there are many where paths meet behind calls, and a function that calls at
         //   two hundred places took half of its time for them.
+        // - Large live ranges are coalesced, too, however often. LLVM stops that to save time. But where hundreds of calls return
+        //   the same registers, it is these that a function with a loop about the calls moves from place to place.
         // - The others save time, a third of it for large functions, and lose nothing: region splitting with a smaller
         //   budget, no second and third scheduling, no tracking of variables (there are none), no moving of integers to
         //   mask registers.
@@ -50,6 +52,8 @@ fn initialize() {
             c"-align-all-functions=6",
             c"-x86-experimental-pref-innermost-loop-alignment=5",
             c"-join-splitedges",
+            c"-large-interval-size-threshold=4294967295",
+            c"-large-interval-freq-threshold=4294967295",
             c"-grow-region-complexity-budget=500",
             c"-enable-misched=false",
             c"-post-RA-scheduler=false",

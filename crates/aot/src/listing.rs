@@ -158,3 +158,25 @@ fn with_labels(mut lines: Vec<Line>) -> Vec<Line> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::sample;
+
+    /// Control passes the poll from the end of the loop alone; and the divisor is known, although control may come back there.
+    #[test]
+    fn a_loop_polls_where_it_goes_back_and_divides_by_its_constant() {
+        let source = ".globl _start\n.type _start, @function\n_start:\nli a2, 10\n1: remu a3, a1, a2\nadd a0, a0, a3\n\
+                      divu a1, a1, a2\nbnez a1, 1b\nret\n.size _start, .-_start\n";
+        let image = sample::image(source, sample::ASSEMBLY);
+        let Listing { lifted, host, .. } = listing(&image, &CompileOptions::default(), image.entry()).unwrap();
+        let poll = format!("{}(", riverrun_vm::convention::POLL);
+        let polls: Vec<usize> = (0..lifted.len()).filter(|&n| lifted[n].text.contains(&poll)).collect();
+        assert_eq!(polls.len(), 1, "{lifted:#?}");
+        let label = lifted[..polls[0]].iter().rfind(|line| line.text.contains("; preds = ")).unwrap();
+        assert_eq!(label.text.matches('%').count(), 1, "{label:?}");
+        let divides = |line: &&Line| line.text.starts_with("div");
+        assert_eq!(host.iter().find(divides), None);
+    }
+}

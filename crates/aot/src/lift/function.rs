@@ -514,13 +514,11 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             if behind_system_calls.contains(&next) {
                 registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
             }
-            match self.polls.get(&next) {
-                Some(_) if !entrances.contains(&next) => {
-                    registers.commit(ir, !self.facts[&next].dirty);
-                    self.come_back(next);
-                }
-                Some(&poll) => self.go_by(next, Some(poll)),
-                None => self.go_by(next, self.labels.get(&next).copied()),
+            if self.polls.contains_key(&next) && !entrances.contains(&next) {
+                registers.commit(ir, !self.facts[&next].dirty);
+                self.come_back(next);
+            } else {
+                self.go_by(next, self.polls.get(&next).or(self.labels.get(&next)).copied());
             }
         }
         self.continuations.finish(ir, registers, &self.site(self.function.start, 0, !0));
@@ -750,8 +748,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
 
     /// The same from the jumps by register that share a switch.
     fn way_by_table(&self, to: u64) -> Label<'c> {
-        let jumps = |end: &&u64| matches!(self.function.blocks[end].end, Terminator::JumpIndirect(_));
-        let goes_back = self.function.polls.get(&to).is_some_and(|ends| ends.iter().any(|end| jumps(&end)));
+        let jumps = |end: &u64| matches!(self.function.blocks[end].end, Terminator::JumpIndirect(_));
+        let goes_back = self.function.polls.get(&to).is_some_and(|ends| ends.iter().any(jumps));
         if goes_back { self.polls[&to] } else { self.labels[&to] }
     }
 

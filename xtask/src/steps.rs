@@ -160,11 +160,12 @@ const INSTANCES_SMOKE: &[&str] =
 pub(crate) static VERIFY: &[Step] = &[
     required(step("set-up", &["xtask", "setup", "--tests"])),
     required(step("guest programs", &["xtask", "guests"])),
-    with(
-        step("tests in full", &["test", "--workspace", "--no-fail-fast", "--release"]),
-        &[("RIVERRUN_VERIFY", "full"), ("RIVERRUN_SWEEP", "2000000")],
-    ),
+    with(step("tests in full", OPTIMISED), FULL),
+    required(step("compiler", COMPILER)),
+    with(step("tests of the command in full", COMMAND), FULL),
 ];
+
+const FULL: &[(&str, &str)] = &[("RIVERRUN_VERIFY", "full"), ("RIVERRUN_SWEEP", "2000000")];
 
 /// What is built once is not built to be changed: that would take gigabytes.
 const ONCE: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];

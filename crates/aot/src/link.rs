@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use riverrun_vm::write_whole;
+
 use crate::error::CompileError;
 
 /// Linkers: any that writes ELF for x86-64 will do. LLVM's links large programs faster, and others start faster: in 3 ms,
@@ -56,11 +58,9 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
 /// # Errors
 /// [`CompileError::File`].
 pub fn write(path: &Path, artifact: &[u8]) -> Result<(), CompileError> {
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&unfinished, artifact))
-        .and_then(|()| std::fs::rename(&unfinished, path))
+        .and_then(|()| write_whole(path, artifact))
         .map_err(|source| CompileError::File { what: path.display().to_string(), source })
 }

@@ -101,7 +101,7 @@ pub(crate) struct RunOptions {
     pub(crate) artifact: Option<PathBuf>,
     /// With --compile: compile only what a profile says has run, which --tier-up has written to the cache; --artifact says
     /// where that code is kept.
-    #[arg(long, value_name = "FILE", requires = "artifact")]
+    #[arg(long, value_name = "FILE", requires_all = ["compile", "artifact"])]
     pub(crate) profile: Option<PathBuf>,
     /// Run a dynamically linked program: its dynamic linker and libraries are those in FOLDER, which the guest has as /,
     /// to be read only.

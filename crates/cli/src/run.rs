@@ -128,6 +128,7 @@ pub(crate) fn ending(
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let prepared = Prepared::new(options)?;
     let program = &prepared.program;
+    // Profilers read it when all is over; a run that is ended from outside has that of what was compiled before.
     write_perf_map(program, options)?;
     let mut machine = prepared.machine(options, options.calls.is_empty())?;
 
@@ -140,6 +141,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     };
     let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
     finish_tier_up(program, options);
+    if options.tier_up {
+        write_perf_map(program, options)?;
+    }
     let (ending, status) = ending(&machine, options, &result)?;
     if let Some(format) = options.stats {
         let heap = machine.heap().statistics();
@@ -153,7 +157,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
 }
 
 /// Keeps the profile of a program that was compiled as it ran, and says so if that, or compiling, has failed.
-fn finish_tier_up(program: &Program, options: &RunOptions) {
+pub(crate) fn finish_tier_up(program: &Program, options: &RunOptions) {
     let failure = program.tier_up().and_then(|statistics| statistics.failure);
     let failure = failure.or_else(|| program.keep_profile().err().map(|error| error.to_string()));
     if let Some(failure) = failure {
@@ -311,7 +315,7 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
 fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
     let Some(folder) = &options.perf_map else { return Ok(()) };
     let map = program.perf_map()?;
-    if map.is_empty() {
+    if map.is_empty() && !options.tier_up {
         report::complain("--perf-map: the program is not compiled, so that there is no function to name");
     }
     let path = folder.join(format!("perf-{}.map", std::process::id()));

@@ -6,7 +6,7 @@ use riverrun::{Error, TrapCause};
 
 use crate::Result;
 use crate::options::{RunOptions, SnapshotOptions};
-use crate::run::{Prepared, calls, ending, set_limits};
+use crate::run::{Prepared, calls, ending, finish_tier_up, set_limits};
 
 /// Runs the program until its `main` has returned, or to a limit, and writes the snapshot.
 pub(crate) fn snapshot(options: &SnapshotOptions) -> Result<ExitCode> {
@@ -30,6 +30,7 @@ pub(crate) fn snapshot(options: &SnapshotOptions) -> Result<ExitCode> {
         Ok(()) => calls(&mut machine, run)?,
         failed => failed,
     };
+    finish_tier_up(&prepared.program, run);
     if let Err(error) = called {
         let (_, status) = ending(&machine, run, &Err(error))?;
         return Ok(ExitCode::from(status));

@@ -1,5 +1,6 @@
 //! `run --tier-up` where nothing can be compiled: the guest is interpreted, and the command says why, once.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::common::{Ended, Folder};
@@ -20,6 +21,15 @@ fn command(folder: &Folder, compiler: &str) -> Command {
     let mut command = beside_compiler(folder, compiler);
     command.arg("--tier-up");
     command
+}
+
+/// Runs a guest until the command says that compiling it has failed; on a busy machine it may take longer than the guest runs
+/// at first until the compiler has started.
+fn failed(mut run: impl FnMut(&str) -> Ended) -> Ended {
+    let ended = ["3", "10", "60"].into_iter().map(&mut run).find(|ended| ended.stderr.contains("--tier-up: "));
+    let ended = ended.expect("it says what has failed");
+    assert_eq!(ended.stderr.matches("--tier-up: ").count(), 1, "{}", ended.stderr);
+    ended
 }
 
 /// The files in the cache, by their endings.
@@ -50,11 +60,32 @@ fn a_failure_is_said_once_and_the_guest_runs_on() {
     let profile = std::fs::read_to_string(&file).unwrap();
     let hot = profile.lines().find(|line| line.starts_with("0x")).unwrap().split_once(' ').unwrap().0;
     std::fs::write(&file, format!("riverrun profile 3\ninterpreted 500000\n{hot} 1000000\n")).unwrap();
-    // On a busy machine it may take longer than the guest runs until the compiler has started.
-    let mut runs = ["2", "10", "60"].into_iter().map(|seconds| run(&folder, seconds));
-    let ended = runs.find(|ended| ended.stderr.contains("--tier-up: ")).expect("it says what has failed");
+    let ended = failed(|seconds| run(&folder, seconds));
     ended.expect(124, &["--tier-up: ", "riverrun-compile: it is tired", "time is up"]);
-    assert_eq!(ended.stderr.matches("it is tired").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_said_once_and_the_guest_runs_on() {
+    let folder = Folder::new();
+    let guest = folder.guest("worker.c", &["-O2", "-DROUNDS=100000000"]);
+    let command = command(&folder, "exit 1");
+    let in_shell = |set_up: &str, cache: &Path, seconds: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{set_up}; exec \"$@\""), "sh"]).arg(command.get_program()).args(command.get_args());
+        Ended::from(shell.args(["--timeout", seconds]).arg(&guest).env("XDG_CACHE_HOME", cache).output().unwrap())
+    };
+    // No user can make a folder there, not even the administrator.
+    let ended = failed(|seconds| in_shell(":", Path::new("/sys"), seconds));
+    ended.expect(124, &["--tier-up: cannot write /sys/riverrun/", "time is up"]);
+
+    let cache = folder.path().join("cache");
+    failed(|seconds| in_shell(":", &cache, seconds)).expect(124, &["riverrun-compile: exit status: 1"]);
+    assert_eq!(kept(&folder), ["profile"]);
+    // What the command writes first lies on a full disk now.
+    let full = "for file in $XDG_CACHE_HOME/riverrun/*.profile; do ln -s /dev/full $file.$$.0.unfinished; done";
+    let ended = failed(|seconds| in_shell(full, &cache, seconds));
+    ended.expect(124, &["--tier-up: cannot write ", ".profile: No space left on device", "time is up"]);
+    assert_eq!(kept(&folder), ["profile"], "what is not whole is not kept");
 }
 
 #[test]

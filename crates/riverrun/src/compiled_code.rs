@@ -74,8 +74,12 @@ impl Improvements {
 
     /// Where the interpreter has been beside compiled code.
     pub(crate) fn reached(&self) -> Vec<u64> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().flat_map(|code| code.fallback.reached()).collect()
+        self.all().iter().flat_map(|code| code.fallback.reached()).collect()
+    }
+
+    /// All code. Runs that begin wait for the lock, so nothing is done with it here.
+    pub(crate) fn all(&self) -> Vec<Arc<CompiledCode>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The code that was added last.

@@ -118,8 +118,9 @@ impl Config {
         self
     }
 
-    /// Bytes that a program's decoded code may take, approximately. Beyond the limit, code that has not run before runs in
-    /// the reference interpreter, which is slow. An instruction that has run takes about 32 bytes.
+    /// Bytes that a program's decoded code may take, approximately: once for the interpreter, and once for each compiled
+    /// code of it, beside which the interpreter runs what is not compiled. Beyond the limit, code that has not run before
+    /// runs in the reference interpreter, which is slow. An instruction that has run takes about 32 bytes.
     pub fn code_limit(&mut self, bytes: u64) -> &mut Config {
         self.code_limit = bytes;
         self

@@ -21,6 +21,7 @@ mod caller;
 #[cfg(feature = "compile")]
 mod compile;
 mod compiled_code;
+mod compiler_process;
 mod dispatch;
 mod engine;
 mod error;

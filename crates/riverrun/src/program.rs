@@ -403,8 +403,8 @@ impl Program {
 
     /// What perf and other profilers read from `/tmp/perf-PID.map`: a line for each compiled function, with its
     /// address and size in hexadecimal digits and its name, `guest::main`. They need it where they do not find the
-    /// artifact's file. Nothing if there is no compiled code, or if it is linked into the host, whose own symbols
-    /// have the names.
+    /// artifact's file. Code that better code has replaced is there, too. Nothing if there is no compiled code, or if it is
+    /// linked into the host, whose own symbols have the names.
     ///
     /// ```
     /// use riverrun::{Config, Engine, Program};
@@ -418,12 +418,12 @@ impl Program {
     /// # Errors
     /// [`Error::Artifact`]: the artifact's file cannot be read any more.
     pub fn perf_map(&self) -> Result<String, Error> {
-        let symbols = match self.compiled() {
-            Some(code) => code.artifact.symbols()?,
-            None => Vec::new(),
-        };
         let line = |symbol: &Symbol| format!("{:x} {:x} {}\n", symbol.code.start, symbol.code.len(), symbol.name);
-        Ok(symbols.iter().map(line).collect())
+        let mut map = String::new();
+        for code in self.code.compiled.all() {
+            map.extend(code.artifact.symbols()?.iter().map(line));
+        }
+        Ok(map)
     }
 
     /// The latest compiled code.

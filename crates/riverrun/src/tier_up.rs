@@ -5,26 +5,27 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code, but for what is so hot that LLVM's is soon worthwhile. Once the process has worked with that for half as long as making it took, LLVM's code of
-//! what is hot takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
+//! The first code is quick code, but for what is so hot that LLVM's is soon worthwhile. Once the process has worked with
+//! that for half as long as making it took, LLVM's code of what is hot takes its place, with quick code of the rest; and
+//! much later LLVM's code of all, for what has got hot since.
 //!
 //! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
 //! Quick code makes no samples: while it runs, the processor time of the process counts.
 
+use std::cell::Cell;
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::mem::replace;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
-use riverrun_vm::AddressSpace;
 use riverrun_vm::artifact::{Artifact, LLVM_INSTRUCTION, Options, ProgramHash, Quick};
+use riverrun_vm::{AddressSpace, write_whole};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::compiler_process::{CompilerCall, processors};
 use crate::sampler::Sampler;
 
 /// How long the compiler takes to start and to link.
@@ -56,32 +57,26 @@ const COMPILATIONS: usize = 8;
 /// What is said where a program has ended before its compilation.
 pub(crate) const GONE: &str = "the program is gone";
 
-/// Threads of the compiler at most: there are seldom more long functions at once.
-const MAX_THREADS: usize = 4;
 /// What a compilation may take.
 const MAX_TIME: Duration = Duration::from_secs(120);
-const MAX_MIB: &str = "8192";
 /// Between two looks at the compiler.
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Between two looks at the processor time of a process that does little.
 const LONG_INTERVAL: Duration = Duration::from_millis(100);
-/// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
-const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
-/// Bytes of the compiler's message that are read at most.
-const MESSAGE: u64 = 4 << 10;
 
 /// How programs are compiled while they run: [`Config::tier_up`](crate::Config::tier_up).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TierUp {
     compiler: PathBuf,
     pub(crate) fuel: bool,
+    max_time: Duration,
 }
 
 impl TierUp {
     /// By this compiler: the program `riverrun-compile`, which comes with the command. A name without a slash is searched
     /// for as commands are.
     pub fn new(compiler: impl AsRef<Path>) -> TierUp {
-        TierUp { compiler: compiler.as_ref().to_owned(), fuel: false }
+        TierUp { compiler: compiler.as_ref().to_owned(), fuel: false, max_time: MAX_TIME }
     }
 
     /// Whether the code counts instructions. Machines with a limit of fuel use no other; it is somewhat slower.
@@ -160,6 +155,8 @@ pub(crate) struct Job {
     /// What is to be quick code.
     quick: Quick,
     work: u64,
+    /// How long the compiler took: not the time for which another process kept this from it.
+    took: Cell<Option<Duration>>,
 }
 
 impl TieringUp {
@@ -217,17 +214,17 @@ impl TieringUp {
     pub(crate) fn keep_profile(&self, reached: &[u64]) -> Result<(), (PathBuf, std::io::Error)> {
         let Some(cached) = &self.0.cached else { return Ok(()) };
         let path = profile_beside(cached);
-        let text = {
-            let mut state = self.0.state();
-            reached.iter().for_each(|&pc| state.profile.add(pc, 0));
-            if state.profile.total() == 0 {
-                return Ok(());
-            }
+        let mut profile = {
+            let state = self.0.state();
             let mut profile = state.profile.clone();
             profile.quick = state.in_quick_code();
-            profile.to_string()
+            profile
         };
-        write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
+        if profile.total() == 0 {
+            return Ok(());
+        }
+        reached.iter().for_each(|&pc| profile.add(pc, 0));
+        write_profile(&path, &profile).map_err(|error| (path, error))
     }
 
     /// Adds a sample in the code that was reached at its beginning, which has taken so long; returns a compilation if that is
@@ -272,10 +269,7 @@ impl Drop for TieringUp {
         state.is_over = true;
         self.0.changed.notify_all();
         if self.0.cached.is_none() {
-            if let Some(child) = &mut state.child {
-                // It may have ended by itself. The thread that has begun it waits for it.
-                let _ = child.kill();
-            }
+            state.end_child();
             state.folder = None;
         }
     }
@@ -286,6 +280,22 @@ impl State {
     fn note(&mut self, options: Options) {
         self.statistics.is_quick = options.quick >= Quick::Most;
         self.quick = options.quick;
+    }
+
+    /// Notes that the compiler runs; ends it if the program is gone, unless a cache keeps what it makes.
+    fn note_child(&mut self, child: Child, is_kept: bool) {
+        self.child = Some(child);
+        if self.is_over && !is_kept {
+            self.end_child();
+        }
+    }
+
+    /// Ends the compiler if it runs.
+    fn end_child(&mut self) {
+        if let Some(child) = &mut self.child {
+            // It may have ended by itself. The thread that has begun it waits for it.
+            let _ = child.kill();
+        }
     }
 
     /// How long this process and earlier ones have worked that had quick code.
@@ -308,7 +318,7 @@ impl Shared {
         let left = time.saturating_mul(LONGER).saturating_sub(this.fixed);
         let by_llvm = (left.as_nanos() / LLVM_INSTRUCTION.as_nanos()) as u64;
         let work = by_llvm.saturating_mul(if quick == Quick::Nothing { 1 } else { QUICKER });
-        Job { shared: this.clone(), quick, work }
+        Job { shared: this.clone(), quick, work, took: Cell::new(None) }
     }
 
     /// Makes better code once that is worthwhile, until there is no quick code, unless the program ends before or another
@@ -336,7 +346,8 @@ impl Shared {
                 if left.is_zero() && !state.statistics.is_compiling {
                     break;
                 }
-                let waited = this.changed.wait_timeout(state, left.max(LONG_INTERVAL));
+                // All processors may work for the process at once.
+                let waited = this.changed.wait_timeout(state, (left / processors() as u32).max(LONG_INTERVAL));
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             let time = state.profile.interpreted.saturating_add(expected);
@@ -376,14 +387,10 @@ fn hot_beside(cached: &Path) -> PathBuf {
     cached.with_extension("hot.rro")
 }
 
-/// Writes a file so that others see all of it or nothing; makes its folder.
-fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+/// Writes a profile, and makes its folder.
+fn write_profile(path: &Path, profile: &Profile) -> std::io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    std::fs::write(&unfinished, content).and_then(|()| std::fs::rename(&unfinished, path)).inspect_err(|_| {
-        // It may not even be there.
-        let _ = std::fs::remove_file(&unfinished);
-    })
+    write_whole(path, profile.to_string().as_bytes())
 }
 
 /// Compiles a program, gives it the code, and says how much that is and how it was compiled.
@@ -396,20 +403,19 @@ impl Job {
     pub(crate) fn start(self, work: impl Work) {
         let shared = self.shared.clone();
         shared.clone().spawn(move || {
-            let took = self.carry_out(&work);
-            if let Some((size, took)) = took.filter(|_| self.quick >= Quick::Most) {
-                Shared::optimise(&shared, size, Some(took), &work);
+            let done = self.carry_out(&work);
+            if let Some((size, took)) = done.filter(|_| self.quick >= Quick::Most) {
+                Shared::optimise(&shared, size, took, &work);
             }
         });
     }
 
-    /// Does the work, and notes how it ended. Returns the size of the code, and how long that took.
-    fn carry_out(&self, work: &impl Work) -> Option<(usize, Duration)> {
-        let begin = Instant::now();
+    /// Does the work, and notes how it ended. Returns the size of the code, and how long the compiler took, if it was called.
+    fn carry_out(&self, work: &impl Work) -> Option<(usize, Option<Duration>)> {
         let result = work(self);
-        let took = begin.elapsed();
+        let took = self.took.get();
         let mut state = self.shared.state();
-        state.statistics.time += took;
+        state.statistics.time += took.unwrap_or_default();
         state.statistics.is_compiling = false;
         state.compiling = None;
         self.shared.changed.notify_all();
@@ -434,11 +440,13 @@ impl Job {
     }
 
     /// The profile that it compiles by: control has reached these addresses, too.
-    fn profile(&self, reached: &[u64]) -> String {
-        let mut state = self.shared.state();
-        reached.iter().for_each(|&pc| state.profile.add(pc, 0));
-        state.compiling = Some(state.profile.clone());
-        state.profile.to_string()
+    fn profile(&self, reached: &[u64]) -> Profile {
+        // Guests that are sampled wait for the lock.
+        let mut profile = self.shared.state().profile.clone();
+        reached.iter().for_each(|&pc| profile.add(pc, 0));
+        let compiling = Some(profile.clone());
+        self.shared.state().compiling = compiling;
+        profile
     }
 
     /// Has the functions of the program compiled that control has reached, by the profile so far and these addresses.
@@ -466,9 +474,12 @@ impl Job {
                 return Ok(artifact);
             }
         }
-        write_whole(&profile, self.profile(reached).as_bytes())
+        write_profile(&profile, &self.profile(reached))
             .map_err(|error| format!("cannot write {}: {error}", profile.display()))?;
-        self.call_compiler(program, &profile, &output, lock)?;
+        let begin = Instant::now();
+        let called = self.call_compiler(program, &profile, &output, lock);
+        self.took.set(Some(begin.elapsed()));
+        called?;
         // SAFETY: as the caller promises; artifacts are replaced as a whole.
         unsafe { Artifact::load(&output, hash) }.map_err(|error| error.to_string())
     }
@@ -485,7 +496,7 @@ impl Job {
         let Some(file) = file else { return (None, false) };
         let begin = Instant::now();
         let mut has_waited = false;
-        while begin.elapsed() < MAX_TIME && !self.shared.state().is_over {
+        while begin.elapsed() < self.shared.settings.max_time && !self.shared.state().is_over {
             match file.try_lock() {
                 Ok(()) => return (Some(file), has_waited),
                 Err(TryLockError::Error(_)) => break,
@@ -503,59 +514,23 @@ impl Job {
 
     /// Calls the compiler, which has the lock as long as it runs, also if this process ends.
     fn call_compiler(&self, program: &[u8], profile: &Path, output: &Path, lock: Option<File>) -> Result<(), String> {
-        // Files, as nobody reads or writes at the other end of a pipe once this process has ended.
-        let temporary = |error| format!("cannot write a temporary file: {error}");
-        let input = temporary_file(program).map_err(temporary)?;
-        let mut said = temporary_file(&[]).map_err(temporary)?;
-        let settings = &self.shared.settings;
-        let mut command = Command::new(&settings.compiler);
-        command.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
-        command.arg("--profile").arg(profile).arg("--output").arg(output);
-        command.args(match self.quick {
-            Quick::Nothing => None,
-            Quick::Cold => Some("--quick=cold"),
-            Quick::Most | Quick::All => Some("--quick=most"),
-        });
-        if self.quick < Quick::Most {
-            command.arg("--objects").arg(output.with_extension("objects"));
+        let TierUp { compiler, fuel, max_time } = &self.shared.settings;
+        let (space, quick, work) = (self.shared.space, self.quick, self.work);
+        let call = CompilerCall { compiler, fuel: *fuel, space, quick, work, max_time: *max_time };
+        if self.shared.state().is_over {
+            return Err(GONE.to_owned());
         }
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        command.args(["--quiet", "--threads", &threads(processors).to_string(), "--max-memory", MAX_MIB]);
-        command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
-        command.args(["--address-bits", &self.shared.space.bits().to_string()]);
-        command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
-        // It prints nothing there.
-        command
-            .stdin(input)
-            .stdout(lock.map_or_else(Stdio::null, Stdio::from))
-            .stderr(said.try_clone().map_err(temporary)?);
-        let name = settings.compiler.display();
-        let status = {
-            let mut state = self.shared.state();
-            if state.is_over {
-                return Err(GONE.to_owned());
-            }
-            state.child = Some(command.spawn().map_err(|error| format!("cannot start {name}: {error}"))?);
-            drop(state);
-            self.wait().map_err(|error| format!("{name}: {error}"))?
-        };
-        match status {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => {
-                let mut message = String::new();
-                // Without it, the status is all there is to say.
-                let _ = said.seek(SeekFrom::Start(0)).and_then(|_| said.take(MESSAGE).read_to_string(&mut message));
-                let message = message.trim().trim_start_matches("riverrun: ");
-                Err(if message.is_empty() { format!("{name}: {status}") } else { format!("{name}: {message}") })
-            }
-            None => Err(format!("{name} was ended after {} s", MAX_TIME.as_secs())),
-        }
+        // Guests that are sampled wait for the lock of the state, so they would for the compiler's start.
+        let (child, said) = call.start(program, profile, output, lock)?;
+        self.shared.state().note_child(child, self.shared.cached.is_some());
+        let status = self.wait().map_err(|error| format!("{}: {error}", compiler.display()))?;
+        call.result(status, said)
     }
 
     /// Waits for the compiler; `None` if it took too long.
     fn wait(&self) -> std::io::Result<Option<ExitStatus>> {
         // The compiler observes its limit by itself, unless it hangs.
-        let end = Instant::now() + MAX_TIME + Duration::from_secs(1);
+        let end = Instant::now() + self.shared.settings.max_time + Duration::from_secs(1);
         loop {
             std::thread::sleep(INTERVAL);
             let mut state = self.shared.state();
@@ -576,26 +551,14 @@ impl Job {
     }
 }
 
-/// How many threads the compiler has where there are so many processors: half as many. The guest runs on the others.
-fn threads(processors: usize) -> usize {
-    (processors / 2).clamp(1, MAX_THREADS)
-}
-
 /// What all threads of this process have taken of the processor so far, and not its children.
 fn processor_time() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or(Duration::MAX)
 }
 
-/// A file without a name that has this content, to be read from its beginning.
-fn temporary_file(content: &[u8]) -> std::io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(content)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
     use std::sync::mpsc;
 
     use super::*;
@@ -610,7 +573,7 @@ mod tests {
         let mut jobs = Vec::new();
         for pc in 1..=20 * SAMPLES {
             let Some(job) = tiering.sample(pc, pc, SAMPLE) else { continue };
-            let profile: Profile = job.profile(&[]).parse().unwrap();
+            let profile = job.profile(&[]);
             let (time, before) = (profile.interpreted, jobs.last().map_or(Duration::ZERO, |&(time, _)| time));
             jobs.push((time, job.work));
             assert!(time >= SECOND && time - before >= tiering.0.fixed, "{jobs:?}");
@@ -636,27 +599,53 @@ mod tests {
         path
     }
 
-    #[test]
-    fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
-        let folder = tempfile::tempdir().unwrap();
-        let tiering = tiering(&TierUp::new(hanging(folder.path())));
+    /// Has a program compiled by a compiler that hangs, and waits until that runs; the failure arrives when it has ended.
+    fn compile(tiering: &TieringUp) -> mpsc::Receiver<String> {
         let job = (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
         let (sender, receiver) = mpsc::channel();
         job.start(move |job| {
             // SAFETY: nothing is compiled.
-            sender.send(unsafe { job.compile(b"a program", &[0; 32], &[]) }.map(drop)).unwrap();
+            let failure = unsafe { job.compile(b"a program", &[0; 32], &[]) }.map(drop).unwrap_err();
+            sender.send(failure).unwrap();
             Err("it has hung".to_owned())
         });
-        let shared = tiering.0.clone();
-        while shared.state().child.is_none() {
+        while tiering.0.state().child.is_none() {
             std::thread::sleep(INTERVAL);
         }
-        let files = shared.files(&mut shared.state()).unwrap().0;
-        assert!(files.exists() && tiering.statistics(0).is_compiling);
-        drop(tiering);
-        let failure = receiver.recv_timeout(Duration::from_secs(20)).unwrap().unwrap_err();
-        assert!(failure.contains("signal: 9"), "{failure}");
-        assert!(!files.exists());
+        receiver
+    }
+
+    #[test]
+    fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = TierUp::new(hanging(folder.path()));
+        for cached in [None, Some(folder.path().join("cache/program.rro"))] {
+            let is_kept = cached.is_some();
+            let tiering = TieringUp::new(&compiler, AddressSpace::LARGEST, cached, 0);
+            let ended = compile(&tiering);
+            let shared = tiering.0.clone();
+            let profile = shared.files(&mut shared.state()).unwrap().0;
+            assert!(profile.exists() && tiering.statistics(0).is_compiling);
+            drop(tiering);
+            if is_kept {
+                // It has had time for many looks at the compiler.
+                assert_eq!(ended.recv_timeout(20 * INTERVAL), Err(mpsc::RecvTimeoutError::Timeout));
+                shared.state().end_child();
+            }
+            let failure = ended.recv_timeout(Duration::from_secs(20)).unwrap();
+            assert!(failure.contains("signal: 9"), "{failure}");
+            assert_eq!(profile.exists(), is_kept);
+        }
+    }
+
+    #[test]
+    fn a_compiler_that_hangs_is_ended_after_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let max_time = Duration::from_millis(100);
+        let tiering = tiering(&TierUp { max_time, ..TierUp::new(hanging(folder.path())) });
+        let failure = compile(&tiering).recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(failure.ends_with("compiler was ended after 0.1 s"), "{failure}");
+        assert!(tiering.0.state().child.is_none());
     }
 
     /// Work that is nothing: sends how it is done, and has made code of so many bytes.
@@ -719,11 +708,6 @@ mod tests {
         assert!(sample().is_none());
         tiering.0.state().quick = Quick::Cold;
         assert!(sample().is_some());
-    }
-
-    #[test]
-    fn the_compiler_leaves_processors_to_the_guest() {
-        assert_eq!([1, 2, 3, 4, 8, 64].map(threads), [1, 1, 1, 2, 4, 4]);
     }
 
     #[test]

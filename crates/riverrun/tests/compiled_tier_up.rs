@@ -301,6 +301,33 @@ fn quick_code_of_an_earlier_run_is_replaced() {
     machine.run().unwrap();
     let statistics = program.tier_up().unwrap();
     assert_eq!((statistics.is_quick, statistics.functions, statistics.failure), (false, 2, None));
+    let map = program.perf_map().unwrap();
+    assert_eq!(map.lines().filter(|line| line.ends_with(" guest::hot")).count(), 2, "of both: {map}");
+}
+
+#[test]
+fn many_machines_share_what_one_compiler_has_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = tiering(folder.path(), &["rounds", "hot"], &["rounds", "hot"]);
+    let end = Instant::now() + Duration::from_secs(60);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut counted = 0;
+                let mut machine = machine(&program, move |caller, _| {
+                    assert!(Instant::now() < end, "{:?}", caller.program().tier_up());
+                    let since = caller.instructions() - counted;
+                    counted = caller.instructions();
+                    // A round has more than 3,000 instructions, of which compiled code counts none.
+                    if since < 3_000 { -1 } else { 0 }
+                });
+                machine.set_x(10, 0);
+                machine.run().unwrap();
+            });
+        }
+    });
+    let compilations = program.tier_up().unwrap().compilations;
+    assert!((1..=3).contains(&compilations), "quick code, and LLVM's twice: {compilations}");
 }
 
 #[test]

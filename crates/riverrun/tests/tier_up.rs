@@ -10,15 +10,24 @@ use riverrun::image::Profile;
 use riverrun::{Caller, Config, Engine, Flow, HostError, Linker, Program, TierUp, TierUpStatistics};
 use riverrun_testkit::tools;
 
-/// A script that the tests take for a compiler. It is written by a process of its own: a file that this one writes may
-/// still be open in a child of another test.
+/// A script that the tests take for a compiler, which notes its calls. It is written by a process of its own: a file that
+/// this one writes may still be open in a child of another test.
 fn script(folder: &Path, body: &str) -> PathBuf {
     let path = folder.join("compiler");
     let mut shell = Command::new("sh");
-    shell.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$BODY\" > compiler && chmod +x compiler"]).env("BODY", body);
+    shell.args([
+        "-c",
+        "printf '#!/bin/sh\\necho >> %s/calls\\n%s\\n' \"$PWD\" \"$BODY\" > compiler && chmod +x compiler",
+    ]);
+    shell.env("BODY", body);
     assert!(shell.current_dir(folder).status().unwrap().success());
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o100, 0o100);
     path
+}
+
+/// How often the script in the folder was called.
+fn calls(folder: &Path) -> usize {
+    std::fs::read_to_string(folder.join("calls")).map_or(0, |lines| lines.lines().count())
 }
 
 /// The guest, with a cache that has a profile of long runs already: the first sample makes a compilation worthwhile.
@@ -65,11 +74,12 @@ fn ended(program: &Program) -> TierUpStatistics {
     statistics
 }
 
-/// What a program says whose compiler is this script.
+/// What a program says whose compiler is this script, which it calls once.
 fn failure(body: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let program = program(&script(folder.path(), body), &folder.path().join("cache"));
     let statistics = ended(&program);
+    assert_eq!(calls(folder.path()), 1);
     assert_eq!((statistics.compilations, statistics.functions, statistics.is_compiling), (0, 0, false));
     assert!(!program.is_compiled());
     statistics.failure.expect("the compiler has failed")
@@ -85,6 +95,18 @@ fn a_compiler_that_gives_up_leaves_the_guest_interpreted() {
 fn a_compiler_that_is_killed_leaves_the_guest_interpreted() {
     let failure = failure("kill -9 $$");
     assert!(failure.contains("signal: 9"), "{failure}");
+}
+
+#[test]
+fn many_machines_have_one_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&script(folder.path(), "sleep 0.2; exit 1"), &folder.path().join("cache"));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..2).for_each(|_| assert!(ended(&program).failure.is_some())));
+        }
+    });
+    assert_eq!(calls(folder.path()), 1);
 }
 
 #[test]

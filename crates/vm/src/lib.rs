@@ -43,6 +43,7 @@ mod return_addresses;
 mod sync;
 mod sys;
 mod trap;
+mod whole_file;
 
 pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, PINNED_REGISTERS, exit_engine, return_marker};
 pub use context::{
@@ -68,3 +69,4 @@ pub use perm::Perm;
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_RESERVED};
 pub use sys::host_stack_left;
 pub use trap::{Trap, TrapCause};
+pub use whole_file::write_whole;

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -355,18 +355,8 @@ impl Snapshot {
     /// [`Error::Output`] names the file.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let failed = |source| Error::Output { path: path.to_owned(), source };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let new = path.with_file_name(name);
-        let written = fs::File::create(&new)
-            .and_then(|mut file| file.write_all(&self.to_bytes()))
-            .and_then(|()| fs::rename(&new, path));
-        written.map_err(|source| {
-            // It is not there, or not whole.
-            let _ = fs::remove_file(&new);
-            failed(source)
-        })
+        riverrun_vm::write_whole(path, &self.to_bytes())
+            .map_err(|source| Error::Output { path: path.to_owned(), source })
     }
 
     /// Reads a file that [`Snapshot::write_to`] has written: as [`Snapshot::from_bytes`].

@@ -2,8 +2,8 @@
 //!
 //! [`Sampler`] tells the dispatcher when to note the pc. [`TieringUp`], one for each program, counts the samples and decides
 //! when a compilation is worthwhile; a thread of its own calls the compiler and hands its artifact to the program. All
-//! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
-//! failure, it is interpreted.
+//! machines of the program share both. A guest never waits for any of it: while there is no compiled code it is
+//! interpreted, and after a failure it goes on with what there is.
 //!
 //! The first code is quick code, but for what is so hot that LLVM's is soon worthwhile. Once the process has worked with
 //! that for half as long as making it took, LLVM's code of what is hot takes its place, with quick code of the rest; and

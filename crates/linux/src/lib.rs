@@ -37,7 +37,7 @@
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
 //!   one that can take the signal, the run ends with the trap, which has its own cause. Default compiled code has lost the
 //!   registers at a load's or store's fault, so that no handler is called there: that takes
-//!   `CompileOptions::precise` or the interpreter. `si_addr` is an address modulo 2^32.
+//!   `Fidelity::Precise` or the interpreter. `si_addr` is an address modulo 2^32.
 //! - Timers (`alarm`, `setitimer`, `timer_create`, `timerfd`) interrupt a program that computes some milliseconds late. Those of
 //!   the processor's time count the time in which the program does not wait; those of the real clock do not notice when the
 //!   host's is set.

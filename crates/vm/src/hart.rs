@@ -5,8 +5,9 @@ pub const SINK_SLOT: u8 = 32;
 /// The slot of the first float register.
 pub const F_SLOT: u8 = 33;
 
-/// Registers and control registers of a hart. Exact whenever no engine is running it: an engine commits all of it before
-/// it exits (compiled code that is not precise all but what `Stop::Lost` excepts).
+/// Registers and control registers of a hart. Exact whenever no engine is running it: an engine commits all of it
+/// before it exits, except at three exits of compiled code, which [`Exit`](crate::Exit) describes: `Fault`, `Lost` and
+/// `Abandoned`.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hart {

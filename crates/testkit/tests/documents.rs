@@ -109,6 +109,20 @@ fn documents_keep_their_size() {
 }
 
 #[test]
+fn the_list_of_decisions_has_the_titles_of_the_pages() {
+    let list = read("docs/decisions/README.md");
+    let listed: Vec<&str> = list.lines().filter(|line| line.starts_with("- [")).collect();
+    let files = documents::files(&root().join("docs/decisions"), false, &["md"]);
+    let pages = files.iter().filter(|page| !page.ends_with("README.md")).map(|page| {
+        let (name, text) = (page.file_name().unwrap().display(), fs::read_to_string(page).unwrap());
+        let title = text.lines().next().and_then(|line| line.strip_prefix("# ")?.split_once(' '));
+        let (number, title) = title.unwrap_or_else(|| panic!("{name} does not begin with its number and title"));
+        format!("- [{number}]({name}) {title}")
+    });
+    assert_eq!(listed, pages.collect::<Vec<_>>());
+}
+
+#[test]
 fn commands_are_run() {
     let steps = read("xtask/src/steps.rs");
     let steps: Vec<String> = steps

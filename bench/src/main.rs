@@ -31,8 +31,9 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
+use crate::engines::riverrun;
 use crate::lab::Lab;
 use crate::options::{HELP, Topic};
 use crate::publish::Publisher;
@@ -58,6 +59,10 @@ fn command() -> Result<Vec<String>> {
         return Ok(Vec::new());
     };
     let mut lab = Lab::open()?;
+    if command.publish {
+        let version = riverrun::version(&lab.setup)?;
+        ensure!(!version.ends_with(riverrun::DIRTY), "--publish: {version} is no commit; commit the changes first");
+    }
     let mut publisher = Publisher::new(command.publish);
     let mut failures = Vec::new();
     let is_all = command.topics.len() > 1;

@@ -29,7 +29,8 @@ usage: riverrun-bench TABLE [OPTION]...
   --quick          a subset, to see that all works, in minutes: little work, few programs and rounds,
                    and compiled code without options
   --json FILE      write the report as JSON to FILE too
-  --publish        write the report to docs/measurements, and its summary into the README
+  --publish        write each table's report to its folder in docs/measurements, and the summary into the README;
+                   the sources must be committed
 
 A report goes to standard output, and with plots to out/bench/TABLE, as report.md, report.json and *.svg; that
 of all also to out/bench/report.md and report.json. The exit status is 1 if riverrun or native code was not built,

@@ -92,8 +92,11 @@ impl Publisher {
         Ok(())
     }
 
-    /// Writes all topics' reports into one.
+    /// Writes all topics' reports into one, unless they are kept: a table that is published later would contradict it.
     pub(crate) fn finish(self) -> Result<()> {
+        if self.is_kept {
+            return Ok(());
+        }
         fs::write(self.folder.join("report.md"), self.page)?;
         fs::write(self.folder.join("report.json"), serde_json::to_string_pretty(&Value::Object(self.json))? + "\n")?;
         eprintln!("report: {}", self.folder.join("report.md").display());

@@ -256,7 +256,15 @@ fn root(setup: &Setup) -> Result<&Path> {
     setup.bench.parent().context("bench has no parent folder")
 }
 
-/// The commit.
+/// Ends the version of sources that are not those of its commit.
+pub(crate) const DIRTY: &str = "-dirty";
+
+/// The commit, and whether its sources were changed. What publishing writes is no source.
 pub(crate) fn version(setup: &Setup) -> Result<String> {
-    first_line("git", &["-C", &root(setup)?.to_string_lossy(), "describe", "--always", "--dirty"])
+    let root = root(setup)?.to_string_lossy();
+    let commit = first_line("git", &["-C", &root, "describe", "--always"])?;
+    let status = ["-C", &root, "status", "--porcelain", "--untracked-files=no", "--"];
+    let sources = [".", ":!README.md", ":!docs/measurements"];
+    let changed = first_line("git", &[&status[..], &sources[..]].concat())?;
+    Ok(if changed.is_empty() { commit } else { commit + DIRTY })
 }

@@ -36,10 +36,11 @@ fn initialize() {
         //   merging to longer ones would take four times as long and gain nothing.
         // - Functions begin with a cache line, as the speed of small ones would otherwise vary by half with their address;
         //   innermost loops with half of one, so that short loops are fetched at once.
-        // - Copies on split edges are coalesced, too: there are many where paths meet behind calls, and a function that calls at
-        //   two hundred places took half of its time for them.
-        // - Large live ranges are coalesced, too, however often. LLVM stops that to save time. But where hundreds of calls return
-        //   the same registers, it is these that a function with a loop about the calls moves from place to place.
+        // - Copies on split edges are coalesced, too: there are many where paths meet behind calls, and a function that
+        //   calls at two hundred places took half of its time for them.
+        // - Large live ranges are coalesced, too, however often. LLVM stops that to save time. But where hundreds of
+        //   calls return the same registers, it is these that a function with a loop about the calls moves from place
+        //   to place.
         // - The others save time, a third of it for large functions, and lose nothing: region splitting with a smaller
         //   budget, no second and third scheduling, no tracking of variables (there are none), no moving of integers to
         //   mask registers.

@@ -1,10 +1,10 @@
 //! The limit on the host frames of compiled functions.
 //!
 //! A function that calls others compares its stack pointer with the stack's limit after it has allocated its frame; a leaf
-//! function compares nothing. Both are safe if no frame exceeds [`riverrun_vm::artifact::MAX_FRAME`]: two such frames fit between
-//! the limit and the guard. Host-ABI entry points run on their caller's stack and may use as much as small functions of
-//! the host. LLVM reports larger frames when it has laid them out. The unit is then compiled again without the function,
-//! which the interpreter executes.
+//! function compares nothing. Both are safe if no frame exceeds [`riverrun_vm::artifact::MAX_FRAME`]: two such frames
+//! fit between the limit and the guard. Host-ABI entry points run on their caller's stack and may use as much as small
+//! functions of the host. LLVM reports larger frames when it has laid them out. The unit is then compiled again without
+//! the function, which the interpreter executes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

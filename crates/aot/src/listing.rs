@@ -164,7 +164,8 @@ mod tests {
     use super::*;
     use crate::analysis::sample;
 
-    /// Control passes the poll from the end of the loop alone; and the divisor is known, although control may come back there.
+    /// Control passes the poll from the end of the loop alone; and the divisor is known, although control may come back
+    /// there.
     #[test]
     fn a_loop_polls_where_it_goes_back_and_divides_by_its_constant() {
         let source = ".globl _start\n.type _start, @function\n_start:\nli a2, 10\n1: remu a3, a1, a2\nadd a0, a0, a3\n\

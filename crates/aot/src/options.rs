@@ -71,7 +71,8 @@ impl CompileOptions {
     }
 
     /// These options as a program is compiled by them: precisely, whatever they say, if its functions are known not to keep
-    /// to the psABI, on which [`Fidelity::AbiAssuming`] relies. Programs of Go's compiler are known by what Go's linker writes.
+    /// to the psABI, on which [`Fidelity::AbiAssuming`] relies. Programs of Go's compiler are known by what Go's linker
+    /// writes.
     ///
     /// ```
     /// use riverrun_aot::{CompileOptions, Fidelity};

@@ -78,9 +78,9 @@ impl Guest {
         self
     }
 
-    /// As [`Guest::package`], for a guest that uses `std`: a static program for Linux, linked by `riscv64-linux-gnu-gcc` or what
-    /// `CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER` names. The crate `riverrun-guest` has the feature `std` then. The host
-    /// has to provide Linux's system calls.
+    /// As [`Guest::package`], for a guest that uses `std`: a static program for Linux, linked by
+    /// `riscv64-linux-gnu-gcc` or what `CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER` names. The crate
+    /// `riverrun-guest` has the feature `std` then. The host has to provide Linux's system calls.
     ///
     /// ```no_run
     /// // build.rs

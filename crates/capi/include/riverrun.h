@@ -114,8 +114,8 @@ typedef struct riverrun_func_head riverrun_func_head_t;
 typedef struct riverrun_token riverrun_token_t;
 
 /**
- * A run or a call that can wait for host functions (riverrun_linker_func_async). A machine has one at a time; while it has,
- * it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
+ * A run or a call that can wait for host functions (riverrun_linker_func_async). A machine has one at a time; while
+ * it has, it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
  */
 typedef struct riverrun_future riverrun_future_t;
 
@@ -347,9 +347,9 @@ typedef int32_t (*riverrun_file_remove_t)(void *data, const char *path, bool is_
 typedef int32_t (*riverrun_file_rename_t)(void *data, const char *from, const char *to);
 
 /**
- * A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without ., .. and a slash
- * at either end. Functions are called on the threads that run guests, and for machines of several threads at once; guests
- * wait for them.
+ * A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without ., ..
+ * and a slash at either end. Functions are called on the threads that run guests, and for machines of several threads
+ * at once; guests wait for them.
  */
 struct riverrun_file_system {
     /** What is at a path. */
@@ -509,8 +509,8 @@ struct riverrun_func_head {
     /** The word of guards that are open for it. No guard has the word of a function that cannot be called so. */
     uint64_t entry_token;
     /**
-     * The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its results,
-     * which is one at most; UINT32_MAX if it cannot be called so, or its result has to be checked.
+     * The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its
+     * results, which is one at most; UINT32_MAX if it cannot be called so, or its result has to be checked.
      */
     uint32_t types;
     /** The kind of its result, if it has one. */
@@ -607,9 +607,9 @@ riverrun_config_t *riverrun_config_new(void) RIVERRUN_NOEXCEPT;
 void riverrun_config_delete(riverrun_config_t *config) RIVERRUN_NOEXCEPT;
 
 /**
- * Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2 to the
- * power of bits: fewer are for processes that may not have 4 GiB for each machine. riverrun_engine_new refuses other
- * numbers, and a stack or limit of memory that does not fit.
+ * Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2
+ * to the power of bits: fewer are for processes that may not have 4 GiB for each machine. riverrun_engine_new
+ * refuses other numbers, and a stack or limit of memory that does not fit.
  */
 void riverrun_config_set_address_bits(riverrun_config_t *config, uint32_t bits) RIVERRUN_NOEXCEPT;
 
@@ -637,9 +637,9 @@ void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRU
 
 /**
  * Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
- * turn out to be hot. compiler is the path of riverrun-compile, or its name if it is to be searched for as commands are:
- * what it makes runs with all rights of the host. With counts_fuel the code counts instructions; machines with a limit of
- * fuel use no other. If the compiler fails, programs stay interpreted.
+ * turn out to be hot. compiler is the path of riverrun-compile, or its name if it is to be searched for as
+ * commands are: what it makes runs with all rights of the host. With counts_fuel the code counts instructions;
+ * machines with a limit of fuel use no other. If the compiler fails, programs stay interpreted.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_config_set_tier_up(riverrun_config_t *config, const char *compiler,
     bool counts_fuel) RIVERRUN_NOEXCEPT;
@@ -751,8 +751,8 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file(riverrun_linux_t *gr
     const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
 
 /**
- * Grants a file system that the host implements, under the guest's absolute path guest. look, list and read are needed.
- * destructor, which may be NULL, frees data when this and all machines are gone.
+ * Grants a file system that the host implements, under the guest's absolute path guest. look, list and read
+ * are needed. destructor, which may be NULL, frees data when this and all machines are gone.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file_system(riverrun_linux_t *granted, const char *guest,
     const riverrun_file_system_t *functions, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
@@ -1171,9 +1171,9 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_async(const riverrun_func
 
 /**
  * Runs the guest until it is done or waits for a host function; gives the executor its turn every 10 ms besides.
- * is_ready receives whether it is done: then riverrun_future_results has its results. Otherwise the waker is called when
- * there is more to do, perhaps before this returns. On an error the future is over, and the machine as after another call
- * or run.
+ * is_ready receives whether it is done: then riverrun_future_results has its results. Otherwise the waker is
+ * called when there is more to do, perhaps before this returns. On an error the future is over, and the machine as
+ * after another call or run.
  *
  * It uses the machine: one thread at a time may, not always the same.
  */
@@ -1185,16 +1185,16 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_results(const riverrun_futur
     riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
 
 /**
- * Sets what is called when the future is to be polled again, from the next riverrun_future_poll on: when the host function
- * has answered, a limit ends the run, or its turn is over. destructor, which may be NULL, frees the data when no thread
- * calls the waker any more, which may be after the future is deleted.
+ * Sets what is called when the future is to be polled again, from the next riverrun_future_poll on: when the host
+ * function has answered, a limit ends the run, or its turn is over. destructor, which may be NULL, frees the data
+ * when no thread calls the waker any more, which may be after the future is deleted.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_set_waker(const riverrun_future_t *future,
     riverrun_wake_func_t wake, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
- * Frees the future, on the thread that uses its machine. If it is not over, it is given up: a call has not happened, but for
- * its effects, and a run has stopped where it waits. The machine can be used as before.
+ * Frees the future, on the thread that uses its machine. If it is not over, it is given up: a call has not happened,
+ * but for its effects, and a run has stopped where it waits. The machine can be used as before.
  */
 void riverrun_future_delete(riverrun_future_t *future) RIVERRUN_NOEXCEPT;
 

@@ -1,7 +1,7 @@
 //! Calls of guest functions: with values, whose kinds are checked against the function's types, and with raw values.
 //!
-//! The inline functions at the end of `riverrun.h` make calls with few integers themselves ([`FuncHead`]); what they cannot do
-//! comes here.
+//! The inline functions at the end of `riverrun.h` make calls with few integers themselves ([`FuncHead`]); what they
+//! cannot do comes here.
 
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of};
@@ -18,8 +18,8 @@ use crate::host_data::Host;
 use crate::machine::{Machine, with};
 use crate::value::{KindCode, Value, counted};
 
-/// The version of the layouts that `riverrun.h` compiles into its users, in a name to which they refer: `tests/layout.rs` tells
-/// when it has to change.
+/// The version of the layouts that `riverrun.h` compiles into its users, in a name to which they refer:
+/// `tests/layout.rs` tells when it has to change.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "C's name")]
 pub static riverrun_layout_1: u8 = 1;
@@ -44,8 +44,8 @@ pub struct FuncHead {
     pub code: FuncCode,
     /// The word of guards that are open for it. No guard has the word of a function that cannot be called so.
     pub entry_token: u64,
-    /// The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its results,
-    /// which is one at most; `UINT32_MAX` if it cannot be called so, or its result has to be checked.
+    /// The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its
+    /// results, which is one at most; `UINT32_MAX` if it cannot be called so, or its result has to be checked.
     pub types: u32,
     /// The kind of its result, if it has one.
     pub result: KindCode,

@@ -28,9 +28,9 @@ pub unsafe extern "C" fn riverrun_config_delete(config: Option<Box<Config>>) {
     delete(config);
 }
 
-/// Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2 to the
-/// power of `bits`: fewer are for processes that may not have 4 GiB for each machine. `riverrun_engine_new` refuses other
-/// numbers, and a stack or limit of memory that does not fit.
+/// Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2
+/// to the power of `bits`: fewer are for processes that may not have 4 GiB for each machine. `riverrun_engine_new`
+/// refuses other numbers, and a stack or limit of memory that does not fit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_address_bits(config: Option<&mut Config>, bits: u32) {
     config.map(|config| config.0.address_bits(bits));
@@ -75,9 +75,9 @@ pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Con
 }
 
 /// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
-/// turn out to be hot. `compiler` is the path of `riverrun-compile`, or its name if it is to be searched for as commands are:
-/// what it makes runs with all rights of the host. With `counts_fuel` the code counts instructions; machines with a limit of
-/// fuel use no other. If the compiler fails, programs stay interpreted.
+/// turn out to be hot. `compiler` is the path of `riverrun-compile`, or its name if it is to be searched for as
+/// commands are: what it makes runs with all rights of the host. With `counts_fuel` the code counts instructions;
+/// machines with a limit of fuel use no other. If the compiler fails, programs stay interpreted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_tier_up(
     config: Option<&mut Config>,

@@ -53,9 +53,9 @@ pub type FileRemove = unsafe extern "C" fn(data: *mut c_void, path: *const c_cha
 /// Moves a file or directory to another path, where it replaces a file or an empty directory. 0, or the number of an error.
 pub type FileRename = unsafe extern "C" fn(data: *mut c_void, from: *const c_char, to: *const c_char) -> i32;
 
-/// A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without `.`, `..` and a slash
-/// at either end. Functions are called on the threads that run guests, and for machines of several threads at once; guests
-/// wait for them.
+/// A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without `.`, `..`
+/// and a slash at either end. Functions are called on the threads that run guests, and for machines of several threads
+/// at once; guests wait for them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FileSystem {

@@ -1,7 +1,7 @@
 //! Runs and calls that wait for host functions.
 //!
-//! Invariant: a machine has one future at most, and knows it (its `Host`): what a future would not survive is refused or gives
-//! the future up.
+//! Invariant: a machine has one future at most, and knows it (its `Host`): what a future would not survive is refused
+//! or gives the future up.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +20,8 @@ use crate::machine::{Machine, idle};
 use crate::owned::{Destructor, Owned};
 use crate::value::{Value, counted};
 
-/// A run or a call that can wait for host functions (`riverrun_linker_func_async`). A machine has one at a time; while it has,
-/// it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
+/// A run or a call that can wait for host functions (`riverrun_linker_func_async`). A machine has one at a time; while
+/// it has, it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
 #[derive(Debug)]
 pub struct Future(Arc<Active>);
 
@@ -177,9 +177,9 @@ pub unsafe extern "C" fn riverrun_func_call_async(
 }
 
 /// Runs the guest until it is done or waits for a host function; gives the executor its turn every 10 ms besides.
-/// `is_ready` receives whether it is done: then `riverrun_future_results` has its results. Otherwise the waker is called when
-/// there is more to do, perhaps before this returns. On an error the future is over, and the machine as after another call
-/// or run.
+/// `is_ready` receives whether it is done: then `riverrun_future_results` has its results. Otherwise the waker is
+/// called when there is more to do, perhaps before this returns. On an error the future is over, and the machine as
+/// after another call or run.
 ///
 /// It uses the machine: one thread at a time may, not always the same.
 #[unsafe(no_mangle)]
@@ -234,9 +234,9 @@ impl Wake for HostWaker {
     }
 }
 
-/// Sets what is called when the future is to be polled again, from the next `riverrun_future_poll` on: when the host function
-/// has answered, a limit ends the run, or its turn is over. `destructor`, which may be NULL, frees the data when no thread
-/// calls the waker any more, which may be after the future is deleted.
+/// Sets what is called when the future is to be polled again, from the next `riverrun_future_poll` on: when the host
+/// function has answered, a limit ends the run, or its turn is over. `destructor`, which may be NULL, frees the data
+/// when no thread calls the waker any more, which may be after the future is deleted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_future_set_waker(
     future: Option<&Future>,
@@ -254,8 +254,8 @@ pub unsafe extern "C" fn riverrun_future_set_waker(
     })
 }
 
-/// Frees the future, on the thread that uses its machine. If it is not over, it is given up: a call has not happened, but for
-/// its effects, and a run has stopped where it waits. The machine can be used as before.
+/// Frees the future, on the thread that uses its machine. If it is not over, it is given up: a call has not happened,
+/// but for its effects, and a run has stopped where it waits. The machine can be used as before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_future_delete(future: Option<Box<Future>>) {
     delete(future);

@@ -1,7 +1,7 @@
 //! Adapters in assembly, on x86-64 Unix, from engines to host functions in C that take few integers as values.
 //!
-//! An adapter pushes the arguments as the host function reads them, and uses no registers that it would have to save: that is one
-//! to two bare calls faster than the code in Rust, which writes each value by halves.
+//! An adapter pushes the arguments as the host function reads them, and uses no registers that it would have to save:
+//! that is one to two bare calls faster than the code in Rust, which writes each value by halves.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;

@@ -266,8 +266,8 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
     })
 }
 
-/// Grants a file system that the host implements, under the guest's absolute path `guest`. `look`, `list` and `read` are needed.
-/// `destructor`, which may be NULL, frees `data` when this and all machines are gone.
+/// Grants a file system that the host implements, under the guest's absolute path `guest`. `look`, `list` and `read`
+/// are needed. `destructor`, which may be NULL, frees `data` when this and all machines are gone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_file_system(
     granted: Option<&mut Linux>,

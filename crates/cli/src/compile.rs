@@ -73,8 +73,8 @@ pub(crate) enum Source<'a> {
 }
 
 /// Compiles a program into the file `artifact`, within limits; false if it exceeds one, which the compiler has said then.
-/// Given a profile, only what that has. With `is_verbose` the compiler says what is special about the code, and names functions
-/// that are left to the interpreter.
+/// Given a profile, only what that has. With `is_verbose` the compiler says what is special about the code, and names
+/// functions that are left to the interpreter.
 pub(crate) fn compile_into(
     artifact: &Path,
     source: &Source<'_>,

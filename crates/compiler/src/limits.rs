@@ -1,5 +1,5 @@
-//! Limits of a compilation in time and memory: a thread ends the process that exceeds one. The time is the processor's, of all
-//! threads, so that a program which can be compiled can also be on a busy machine.
+//! Limits of a compilation in time and memory: a thread ends the process that exceeds one. The time is the processor's,
+//! of all threads, so that a program which can be compiled can also be on a busy machine.
 //!
 //! LLVM cannot be stopped in the midst of its work, and aborts where it gets no memory. So nothing is refused: the thread
 //! looks how much there is, and says which limit was exceeded.

@@ -46,8 +46,8 @@ impl Code {
         Some(Place { op: self.op(op), ordinal })
     }
 
-    /// Prepares a window for [`Place::call`]. It stays ready until anything else runs in it. Until then its `instret` is out of
-    /// date, and [`VmContext::instructions`] is right.
+    /// Prepares a window for [`Place::call`]. It stays ready until anything else runs in it. Until then its `instret`
+    /// is out of date, and [`VmContext::instructions`] is right.
     ///
     /// # Safety
     /// As [`Code::run`].

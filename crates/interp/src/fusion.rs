@@ -153,7 +153,8 @@ fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
     for_branch!(op, case)
 }
 
-/// Calls `$case!(Micro)` for an operation that pairs with every other; `None` for others. A memory access depends on `MASKED`.
+/// Calls `$case!(Micro)` for an operation that pairs with every other; `None` for others. A memory access depends on
+/// `MASKED`.
 macro_rules! for_pairing {
     ($operation:expr, $case:ident) => {
         match $operation {

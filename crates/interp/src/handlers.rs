@@ -491,8 +491,8 @@ unsafe fn jump_cache_at(hart: Fast, n: usize) -> *mut Return {
 /// Continues at a computed guest address.
 ///
 /// A look-up would wait for the address, then the map, then the op. So the jump goes through one of many handlers, the
-/// entries of the indirect-jump cache, chosen by the address. The host predicts early which one, and each has its last target
-/// at a fixed place to compare with.
+/// entries of the indirect-jump cache, chosen by the address. The host predicts early which one, and each has its last
+/// target at a fixed place to compare with.
 ///
 /// # Safety
 /// As [`go`].
@@ -560,8 +560,8 @@ unsafe fn link(hart: Fast, slot: u8) -> Fast {
 /// The hart stands at a published, linked op.
 #[inline(always)]
 unsafe fn target(hart: Fast) -> *const DecodedOp {
-    // SAFETY: `Code::bind` has set the tables, and a linked op's distance leads to a published op. Adding it to the first op,
-    // whose address is loaded early, keeps the chain of dependencies short.
+    // SAFETY: `Code::bind` has set the tables, and a linked op's distance leads to a published op. Adding it to the
+    // first op, whose address is loaded early, keeps the chain of dependencies short.
     unsafe {
         let distance = (*hart.op).imm() as u32 as usize;
         let ops = (*hart.state).exit.tables[TABLE_OPS] as *const DecodedOp;
@@ -588,7 +588,8 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
         if target == hart.near {
             go_checked::<true>(opaque(hart.near), hart)
         } else {
-            // This path is not rare, but marking it cold makes the loop's path fall through, which is faster than a taken jump.
+            // This path is not rare, but marking it cold makes the loop's path fall through, which is faster than a
+            // taken jump.
             cold_path();
             go_checked::<true>(target, Fast { near: target, ..hart })
         }

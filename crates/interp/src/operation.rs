@@ -27,8 +27,8 @@ pub(crate) enum Operation {
     Indirect,
     /// `jalr` with link in ra or t0.
     IndirectCall,
-    /// `jalr` with link elsewhere, as in entries of procedure linkage tables: a jump, as nothing returns there by the calling
-    /// convention.
+    /// `jalr` with link elsewhere, as in entries of procedure linkage tables: a jump, as nothing returns there by the
+    /// calling convention.
     IndirectLinking,
     /// `jalr` without link by ra or t0.
     Return,

@@ -156,9 +156,9 @@ impl Builder {
         }
     }
 
-    /// Grants a file system that the host implements, under the guest's absolute path `guest`. It is as a granted directory: the
-    /// longest name wins where others are granted within it, and its name cannot be moved or removed. See [`FileSystem`] for
-    /// an example.
+    /// Grants a file system that the host implements, under the guest's absolute path `guest`. It is as a granted
+    /// directory: the longest name wins where others are granted within it, and its name cannot be moved or removed.
+    /// See [`FileSystem`] for an example.
     ///
     /// Its files may be mapped, and be open in a snapshot: they are opened again by their names. They have no holes, and
     /// locks on them hold for the guest alone.
@@ -173,9 +173,9 @@ impl Builder {
         }
     }
 
-    /// Lets the guest connect to `HOST:PORT` by TCP and UDP. The host is an address or a name. A name is looked up now, which
-    /// may take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no other
-    /// look-up for it. May be called again.
+    /// Lets the guest connect to `HOST:PORT` by TCP and UDP. The host is an address or a name. A name is looked up now,
+    /// which may take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no
+    /// other look-up for it. May be called again.
     ///
     /// Without a grant, `socket` and `connect` fail with `EACCES`, and the [log](Builder::log) says so. Other protocols are
     /// not provided. A socket that is open cannot be part of a snapshot.
@@ -195,9 +195,9 @@ impl Builder {
         Ok(self)
     }
 
-    /// Lets the guest listen at `ADDRESS:PORT` by TCP and UDP, and talk with all who connect or send there. A `PORT` alone is
-    /// that of 127.0.0.1, which only programs of the same host reach. Port 0 is one that the host chooses, each time. May be called
-    /// again.
+    /// Lets the guest listen at `ADDRESS:PORT` by TCP and UDP, and talk with all who connect or send there. A `PORT`
+    /// alone is that of 127.0.0.1, which only programs of the same host reach. Port 0 is one that the host chooses,
+    /// each time. May be called again.
     ///
     /// A guest that listens at all addresses (0.0.0.0, `::`) gets the granted one of that port.
     ///
@@ -226,12 +226,13 @@ impl Builder {
     }
 
     /// Prepares a dynamically linked program: finds its dynamic linker and the libraries that it needs in what has been
-    /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or paths, of
-    /// directories of the host for all libraries in them and below. `None` if the program is not dynamically linked.
+    /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or
+    /// paths, of directories of the host for all libraries in them and below. `None` if the program is not dynamically
+    /// linked.
     ///
     /// The result's [`Joined::bytes`] are the program to be loaded; [`Builder::joined`] tells the personality of it. The
-    /// guest's dynamic linker reads the files again, so they are to be granted to the machine as well: the same directories, or
-    /// the same `Arc` of bytes or of a file system. A
+    /// guest's dynamic linker reads the files again, so they are to be granted to the machine as well: the same
+    /// directories, or the same `Arc` of bytes or of a file system. A
     /// library that another one needs and that is not found is left out: the dynamic linker then says what is missing.
     ///
     /// ```no_run
@@ -272,10 +273,10 @@ impl Builder {
         self
     }
 
-    /// Bytes that the guest's own files may take, those in its private `/tmp` and `/dev/shm` and those of `memfd_create`: 64 MiB
-    /// unless this is called. They are in the host's memory, and count with what the guest maps against the machine's limit on
-    /// memory. (The guest heap that `riverrun/heap.h` and hosts allocate from does not look at them.) Beyond, calls fail with
-    /// `ENOSPC`.
+    /// Bytes that the guest's own files may take, those in its private `/tmp` and `/dev/shm` and those of
+    /// `memfd_create`: 64 MiB unless this is called. They are in the host's memory, and count with what the guest maps
+    /// against the machine's limit on memory. (The guest heap that `riverrun/heap.h` and hosts allocate from does not
+    /// look at them.) Beyond, calls fail with `ENOSPC`.
     ///
     /// ```
     /// # use riverrun_linux::Linux;

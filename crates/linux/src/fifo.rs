@@ -60,8 +60,8 @@ pub(crate) struct SavedFifo {
 }
 
 impl<E> Side<E> {
-    /// Opens a `new` end, which waits while it is alone, and others have been opened as often as before; `ENXIO` if it is not
-    /// to wait.
+    /// Opens a `new` end, which waits while it is alone, and others have been opened as often as before; `ENXIO` if it
+    /// is not to wait.
     fn open(
         &mut self,
         attempt: OpenAttempt,

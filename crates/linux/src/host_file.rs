@@ -1,5 +1,5 @@
-//! Regular files of the host. Calls on them test the machine's deadline between bounded pieces of work, and respect the limit
-//! on a file's size.
+//! Regular files of the host. Calls on them test the machine's deadline between bounded pieces of work, and respect the
+//! limit on a file's size.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -1,5 +1,5 @@
-//! System calls on the process's user, groups, session and priority. There is one process: it leads its group, in the session
-//! of its parent, and has no privilege.
+//! System calls on the process's user, groups, session and priority. There is one process: it leads its group, in the
+//! session of its parent, and has no privilege.
 
 use rustix::io::Errno;
 

@@ -1,8 +1,8 @@
 //! Files, directories and links that are in the host's memory: those that guests make ([`crate::tree`]), those that a host
 //! gives as bytes, and those of `/proc`.
 //!
-//! What an inode takes is counted in its [`Space`], and given back with it. Directories hold what is in them, so that one which
-//! has no name goes with the last file that has it open.
+//! What an inode takes is counted in its [`Space`], and given back with it. Directories hold what is in them, so that
+//! one which has no name goes with the last file that has it open.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;

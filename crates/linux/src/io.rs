@@ -75,7 +75,8 @@ impl Call<'_> {
         result
     }
 
-    /// The result of a write that has moved `total` bytes: where a full pipe has cut it short, it goes on once there is room.
+    /// The result of a write that has moved `total` bytes: where a full pipe has cut it short, it goes on once there is
+    /// room.
     fn written(&mut self, file: &OpenFile, total: u64, is_whole: bool) -> Outcome {
         if is_whole || !file.waits_for_room() {
             return Ok(total);

@@ -1,6 +1,6 @@
 //! Dynamically linked programs: the dynamic linker and the libraries that a program needs are found in the guest's own tree,
-//! and their text becomes part of the program ([`JoinedProgram`]). The guest's dynamic linker then maps the same files, which
-//! are placed where their text is.
+//! and their text becomes part of the program ([`JoinedProgram`]). The guest's dynamic linker then maps the same files,
+//! which are placed where their text is.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -34,13 +34,13 @@
 //! - The timeout of `recvmmsg` also ends a wait for the next message.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
-//! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
-//!   one that can take the signal, the run ends with the trap, which has its own cause. Default compiled code has lost the
-//!   registers at a load's or store's fault, so that no handler is called there: that takes
+//! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too.
+//!   Without one that can take the signal, the run ends with the trap, which has its own cause. Default compiled code
+//!   has lost the registers at a load's or store's fault, so that no handler is called there: that takes
 //!   `Fidelity::Precise` or the interpreter. `si_addr` is an address modulo 2^32.
-//! - Timers (`alarm`, `setitimer`, `timer_create`, `timerfd`) interrupt a program that computes some milliseconds late. Those of
-//!   the processor's time count the time in which the program does not wait; those of the real clock do not notice when the
-//!   host's is set.
+//! - Timers (`alarm`, `setitimer`, `timer_create`, `timerfd`) interrupt a program that computes some milliseconds late.
+//!   Those of the processor's time count the time in which the program does not wait; those of the real clock do not
+//!   notice when the host's is set.
 //! - Where all threads wait without a timeout for events that cannot happen (each other's wake-ups, a signal, bytes in a
 //!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
 //!   where each of them waits, if there are several.
@@ -53,9 +53,10 @@
 //! - Private mappings of files are copies made when they are mapped. `MADV_DONTNEED` makes zeros of them, not what the file
 //!   has.
 //! - Shared mappings of files see what the guest's calls write to the file, and its calls see what is stored there. Other
-//!   processes of the host see that once the guest has called `msync` or `munmap`, or has exited, not if a trap has ended it.
-//!   What they write, the guest does not see, but it stays in pages that the guest does not write to. One that can be written to beside another one of the same part of a file is
-//!   refused. Memory behind the file's end is zero, and can be accessed.
+//!   processes of the host see that once the guest has called `msync` or `munmap`, or has exited, not if a trap has
+//!   ended it. What they write, the guest does not see, but it stays in pages that the guest does not write to. One
+//!   that can be written to beside another one of the same part of a file is refused. Memory behind the file's end is
+//!   zero, and can be accessed.
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
 //! - A granted directory, and the directories on the way to it, cannot be moved or removed.

@@ -53,8 +53,8 @@ impl Layout {
     }
 }
 
-/// Text is what the program had when it was loaded: nothing else runs, so that a compiler in the guest learns at once that it
-/// has to interpret.
+/// Text is what the program had when it was loaded: nothing else runs, so that a compiler in the guest learns at once
+/// that it has to interpret.
 pub(crate) const NO_NEW_CODE: Stop = Stop::Unsupported(Errno::ACCESS, "code that a program makes or loads as it runs");
 
 /// Fails if a range would become executable where the program has no text: above its image.

@@ -1,5 +1,5 @@
-//! Messages on sockets (`sendmsg`, `recvmsg`, and many at once by `sendmmsg`, `recvmmsg`): buffers, addresses, and descriptors
-//! that come with them (`SCM_RIGHTS`).
+//! Messages on sockets (`sendmsg`, `recvmsg`, and many at once by `sendmmsg`, `recvmmsg`): buffers, addresses, and
+//! descriptors that come with them (`SCM_RIGHTS`).
 
 use rustix::io::Errno;
 
@@ -85,8 +85,8 @@ impl Message {
         Ok(files)
     }
 
-    /// Opens descriptors of files that have come, as many as there is room for in control messages; bytes of the message that
-    /// has them, and whether there are more files.
+    /// Opens descriptors of files that have come, as many as there is room for in control messages; bytes of the
+    /// message that has them, and whether there are more files.
     fn take_files(&self, call: &mut Call<'_>, files: Vec<Carried>, flags: u32) -> Result<(u64, bool), Stop> {
         let room = self.control_len.checked_sub(HEADER).filter(|_| self.control != 0).map_or(0, |room| room / 4);
         let wanted = files.len();

@@ -164,8 +164,8 @@ impl OpenFile {
         }
     }
 
-    /// Notes that a call waits for events; `None` for none that the host has not told yet. The host's stream that brings them,
-    /// as [`On::Files`](crate::requests::On) has it; 0 if it is none.
+    /// Notes that a call waits for events; `None` for none that the host has not told yet. The host's stream that
+    /// brings them, as [`On::Files`](crate::requests::On) has it; 0 if it is none.
     pub(crate) fn await_events(&self, events: Option<u16>) -> u8 {
         match (&self.kind, self.standard) {
             (Kind::Stream(_), Some(number)) => 1 << number,
@@ -346,7 +346,8 @@ impl OpenFile {
         }
     }
 
-    /// Whether a write that this file has cut short waits for room in it: in a pipe that has a reader, or a stream of the host.
+    /// Whether a write that this file has cut short waits for room in it: in a pipe that has a reader, or a stream of
+    /// the host.
     pub(crate) fn waits_for_room(&self) -> bool {
         match &self.kind {
             Kind::PipeWriter(pipe) => self.blocking() && !pipe.is_hung_up() && !pipe.is_ready(),

@@ -1,5 +1,5 @@
-//! The guest's private tree as a section of a snapshot has it. The bytes are not trusted: what is made of them could have been
-//! made by system calls, and takes no more room than those could take.
+//! The guest's private tree as a section of a snapshot has it. The bytes are not trusted: what is made of them could
+//! have been made by system calls, and takes no more room than those could take.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;

@@ -1,10 +1,10 @@
 //! Shared mappings of files: memory of the guest that stands for a part of a file.
 //!
-//! The guest's memory has a copy. What the guest stores there gets into the file before anything reads that part of it, and by
-//! `msync`, `munmap` and at the program's end: pages that differ from what they were filled with, so that others' writes to the
-//! rest of the file stay. What calls write to the file gets into the copies at once. So all that a guest
-//! does is seen by all of it, as threads take turns and make one call at a time. Two copies of one part cannot see each other's
-//! stores: there is no mapping to be written to beside another one of the same part.
+//! The guest's memory has a copy. What the guest stores there gets into the file before anything reads that part of it,
+//! and by `msync`, `munmap` and at the program's end: pages that differ from what they were filled with, so that
+//! others' writes to the rest of the file stay. What calls write to the file gets into the copies at once. So all that
+//! a guest does is seen by all of it, as threads take turns and make one call at a time. Two copies of one part cannot
+//! see each other's stores: there is no mapping to be written to beside another one of the same part.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -136,8 +136,8 @@ impl Mapping {
         self.id == id && (self.writes || writes) && !intersection(&self.in_file(), part).is_empty()
     }
 
-    /// Brings what the guest has stored at these addresses into the file. One page that cannot be written keeps no other from
-    /// that.
+    /// Brings what the guest has stored at these addresses into the file. One page that cannot be written keeps no
+    /// other from that.
     fn write_back(&mut self, memory: &Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
         if !self.writes {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The host's own standard streams as a guest uses them: calls do not wait, so that the guest's other threads can run, and do
-//! not change the streams for other processes.
+//! The host's own standard streams as a guest uses them: calls do not wait, so that the guest's other threads can run,
+//! and do not change the streams for other processes.
 //!
 //! Other processes share a stream's open file description, so it must stay blocking. `poll` alone does not prevent a call
 //! from blocking: another process may be quicker, and a terminal may have too little room. So pipes and terminals are
@@ -190,8 +190,8 @@ pub(crate) fn ready(asked: &[(usize, PollFd<'_>)], time: Duration) -> Vec<usize>
     asked.iter().zip(&entries).filter(is_ready).map(|((number, _), _)| *number).collect()
 }
 
-/// The same pipe or terminal as a non-blocking descriptor of our own; `None` if the user may not open it, or opening it gives
-/// another file.
+/// The same pipe or terminal as a non-blocking descriptor of our own; `None` if the user may not open it, or opening it
+/// gives another file.
 fn open_anew(fd: BorrowedFd<'_>, access: OFlags) -> Option<OwnedFd> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

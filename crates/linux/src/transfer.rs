@@ -13,8 +13,8 @@ pub(crate) fn position(at: u64, offset: u64) -> Result<u64, Stop> {
     at.checked_add(offset).filter(|&position| i64::try_from(position).is_ok()).ok_or(Errno::INVAL.into())
 }
 
-/// The position to which `lseek` leads from `here`, or from which it looks for data or a hole. The file's length is asked for
-/// only where it matters.
+/// The position to which `lseek` leads from `here`, or from which it looks for data or a hole. The file's length is
+/// asked for only where it matters.
 pub(crate) fn sought(to: SeekFrom, here: u64, len: impl FnOnce() -> Result<u64, Stop>) -> Result<u64, Stop> {
     let from = |base: u64, offset: i64| base.checked_add_signed(offset).ok_or(Stop::Errno(Errno::INVAL));
     match to {

@@ -1,7 +1,7 @@
 //! Names and open files in the file systems that a host implements ([`crate::virtual_fs`]).
 //!
-//! Only this file calls a host's [`FileSystem`] and [`FileHandle`]: their answers are checked here, so that a wrong one is an
-//! error of the guest's call and nothing worse.
+//! Only this file calls a host's [`FileSystem`] and [`FileHandle`]: their answers are checked here, so that a wrong one
+//! is an error of the guest's call and nothing worse.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -87,8 +87,8 @@ impl VirtualName {
         Ok(self.file_system().status(&self.within)?)
     }
 
-    /// What has the name of an open file, whose path was resolved when it was opened: `ENOENT` if a link is on it by now, which an
-    /// implementation might follow elsewhere.
+    /// What has the name of an open file, whose path was resolved when it was opened: `ENOENT` if a link is on it by
+    /// now, which an implementation might follow elsewhere.
     pub(crate) fn look_again(&self) -> Result<FileStatus, Stop> {
         let parents = self.within.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
         for parent in parents {

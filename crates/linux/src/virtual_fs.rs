@@ -1,7 +1,8 @@
 //! File systems that a host implements: an archive, a database, whatever can be presented as files.
 //!
-//! [`Builder::file_system`](crate::Builder::file_system) grants one. Path resolution ([`crate::paths`]) walks it component by
-//! component, so that an implementation sees no `..` and follows no link; [`crate::virtual_file`] calls it.
+//! [`Builder::file_system`](crate::Builder::file_system) grants one. Path resolution ([`crate::paths`]) walks it
+//! component by component, so that an implementation sees no `..` and follows no link; [`crate::virtual_file`] calls
+//! it.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Result};
@@ -9,18 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A file system that a host implements, for [`Builder::file_system`](crate::Builder::file_system). Its three required methods
-/// make one that can be read; the others change it, and fail with `EROFS` unless they are implemented.
+/// A file system that a host implements, for [`Builder::file_system`](crate::Builder::file_system). Its three required
+/// methods make one that can be read; the others change it, and fail with `EROFS` unless they are implemented.
 ///
-/// Paths are relative to the file system's root, whose own path is empty. riverrun resolves `.`, `..` and symbolic links before
-/// it calls a method, with the help of [`status`](FileSystem::status) and [`read_link`](FileSystem::read_link): no method has to.
-/// A name is at most 255 bytes, without `/` and zero.
+/// Paths are relative to the file system's root, whose own path is empty. riverrun resolves `.`, `..` and symbolic
+/// links before it calls a method, with the help of [`status`](FileSystem::status) and
+/// [`read_link`](FileSystem::read_link): no method has to. A name is at most 255 bytes, without `/` and zero.
 ///
 /// The guest gets an error of the operating system ([`Error::from_raw_os_error`]) by its number, and any other by its
 /// [`ErrorKind`]: `NotFound` is `ENOENT`, for example. A kind that Linux has no number for is `EIO`.
 ///
-/// Methods run on the thread that runs the guest, and the guest waits for them. As with host functions, a limit in time does not
-/// end them. Machines that get the same `Arc` share the file system, and call it from their own threads at once.
+/// Methods run on the thread that runs the guest, and the guest waits for them. As with host functions, a limit in time
+/// does not end them. Machines that get the same `Arc` share the file system, and call it from their own threads at
+/// once.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -67,8 +69,8 @@ pub trait FileSystem: Send + Sync {
     /// `NotFound` if nothing is.
     fn status(&self, path: &Path) -> Result<FileStatus>;
 
-    /// The names in a directory and what they are, without `.` and `..`. riverrun asks once for each open directory, and again
-    /// when the guest rewinds it.
+    /// The names in a directory and what they are, without `.` and `..`. riverrun asks once for each open directory,
+    /// and again when the guest rewinds it.
     fn entries(&self, path: &Path) -> Result<Vec<(OsString, FileKind)>>;
 
     /// Opens an existing regular file to be read, and to be written if `writes`. riverrun has checked its
@@ -93,9 +95,9 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Makes a symbolic link where nothing is. The target is whatever the guest says, and may lead those anywhere who follow the
-    /// link on the host. Where several machines change a file system that stores such links, its methods must not follow one
-    /// that has come in between.
+    /// Makes a symbolic link where nothing is. The target is whatever the guest says, and may lead those anywhere who
+    /// follow the link on the host. Where several machines change a file system that stores such links, its methods
+    /// must not follow one that has come in between.
     fn create_link(&self, path: &Path, target: &Path) -> Result<()> {
         let _ = (path, target);
         Err(read_only())
@@ -122,8 +124,8 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Moves a file, link or directory to another path, which is not below it. It replaces what is there: a directory an empty
-    /// directory, anything else a file or link.
+    /// Moves a file, link or directory to another path, which is not below it. It replaces what is there: a directory
+    /// an empty directory, anything else a file or link.
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let _ = (from, to);
         Err(read_only())
@@ -149,12 +151,12 @@ pub trait FileHandle: Send + Sync {
     /// What the file is now; its kind is [`FileKind::File`].
     fn status(&self) -> Result<FileStatus>;
 
-    /// Copies bytes from a position on to the buffer, and returns how many: 0 at the end. The guest's call ends where they do not
-    /// fill the buffer.
+    /// Copies bytes from a position on to the buffer, and returns how many: 0 at the end. The guest's call ends where
+    /// they do not fill the buffer.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize>;
 
-    /// Writes bytes from a position on, and returns how many it has written. Bytes between the file's end and the position become
-    /// zero.
+    /// Writes bytes from a position on, and returns how many it has written. Bytes between the file's end and the
+    /// position become zero.
     ///
     /// # Errors
     /// `StorageFull` without room.

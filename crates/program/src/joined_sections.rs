@@ -1,7 +1,7 @@
 //! The sections of a joined program: the unwind tables, symbols and debug information of its parts.
 //!
-//! Addresses in debug information are those of the part's own file. So each section of it has, in the place of an address, that
-//! at which its part lies; it is 0 in other programs, as these sections are not in memory.
+//! Addresses in debug information are those of the part's own file. So each section of it has, in the place of an
+//! address, that at which its part lies; it is 0 in other programs, as these sections are not in memory.
 
 use object::elf::{self, SectionHeader64, Sym64};
 use object::pod::bytes_of_slice;
@@ -53,8 +53,8 @@ impl Table {
     }
 }
 
-/// Adds a table of sections to the file: unwind tables, given by their addresses, places and sizes, and what the files of the
-/// parts have.
+/// Adds a table of sections to the file: unwind tables, given by their addresses, places and sizes, and what the files
+/// of the parts have.
 pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64)], parts: &[ElfFile]) {
     // The first section is none.
     let mut table = Table { names: vec![0], headers: vec![header(elf::SHT_NULL, 0, 0)] };
@@ -78,7 +78,8 @@ pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64
     }
 }
 
-/// Adds the symbols of all parts, with their addresses in memory. The numbers of their sections stay those of their own files.
+/// Adds the symbols of all parts, with their addresses in memory. The numbers of their sections stay those of their own
+/// files.
 fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[ElfFile]) {
     let (mut local, mut others, mut strings) = (vec![Sym64::default()], Vec::new(), vec![0]);
     for part in parts {

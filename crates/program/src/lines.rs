@@ -28,8 +28,8 @@ pub struct SourceLocation {
 pub(crate) struct Lines(Mutex<Lookup>);
 
 struct Lookup {
-    /// The debug information of each part of a joined program with the address at which it lies, in their order; that of others
-    /// is one, at 0.
+    /// The debug information of each part of a joined program with the address at which it lies, in their order; that
+    /// of others is one, at 0.
     parts: Vec<(u64, Context<Metered>)>,
     budget: Budget,
     /// Bytes that all lookups together may read beyond [`EACH`].

@@ -94,8 +94,8 @@ impl Program {
         Ok((compiled, report))
     }
 
-    /// As [`Program::compile_or_take`]; `None` if that takes more work than the options allow, so that the program is left to
-    /// the interpreter.
+    /// As [`Program::compile_or_take`]; `None` if that takes more work than the options allow, so that the program is
+    /// left to the interpreter.
     pub(crate) fn compile_cached(
         &self,
         options: &CompileOptions,

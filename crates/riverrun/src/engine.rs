@@ -213,10 +213,10 @@ impl Config {
 
     /// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions
     /// that turn out to be hot, as often as that is worthwhile: quickly first, and by LLVM once a program has run for long.
-    /// All machines of a program share its compiled code, and use it from the next point on where the dispatcher has control. Programs for which the [cache](Config::cache) has whole
-    /// code use that. Otherwise the cache keeps the profile ([`Program::keep_profile`](crate::Program::keep_profile)) and
-    /// what was compiled by it, with which the next start begins; a compiler that runs when the process ends finishes its
-    /// work for that.
+    /// All machines of a program share its compiled code, and use it from the next point on where the dispatcher has
+    /// control. Programs for which the [cache](Config::cache) has whole code use that. Otherwise the cache keeps the
+    /// profile ([`Program::keep_profile`](crate::Program::keep_profile)) and what was compiled by it, with which the
+    /// next start begins; a compiler that runs when the process ends finishes its work for that.
     ///
     /// The code is as the command compiles it by default: it counts no instructions unless [`TierUp::fuel`] asks for it, so
     /// that machines with a limit of fuel are interpreted; it is not precise. If the compiler fails, programs stay

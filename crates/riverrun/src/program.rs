@@ -444,8 +444,8 @@ fn no_room_for_code(source: std::io::Error) -> Error {
     resource("address space for a program's code", source)
 }
 
-/// Whether a program fits below a stack in these pages. In the largest space there is room for all but odd ones, and these are
-/// left to themselves.
+/// Whether a program fits below a stack in these pages. In the largest space there is room for all but odd ones, and
+/// these are left to themselves.
 fn check_room(image: &Image, space: AddressSpace, stack: &Range<u64>) -> Result<(), Error> {
     let (end, room) = (image.end(), stack.start.saturating_sub(STACK_GUARD));
     match end <= room || !space.is_masked() {

@@ -24,7 +24,8 @@ pub(crate) enum Preparation {
     Compiled(Prepared),
 }
 
-/// The conditions of the fast path. They hold while the entry guard is open for the program's code and an engine is prepared:
+/// The conditions of the fast path. They hold while the entry guard is open for the program's code and an engine is
+/// prepared:
 ///
 /// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs invalidate that, except
 ///   those within host functions, which restore the state;

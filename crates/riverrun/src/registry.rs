@@ -19,8 +19,8 @@ pub struct HostCode {
     pub plain: HostFunction,
     /// For others: it uses floats in the host's environment ([`crate::raw::with_host_floats`]).
     pub guarded: HostFunction,
-    /// Whether the function's environment begins with a [`SlotFunction`](crate::raw::SlotFunction) that is equivalent to `plain`.
-    /// Such a function has at most five parameters and one result, all in integer registers.
+    /// Whether the function's environment begins with a [`SlotFunction`](crate::raw::SlotFunction) that is equivalent
+    /// to `plain`. Such a function has at most five parameters and one result, all in integer registers.
     pub takes_slots: bool,
 }
 

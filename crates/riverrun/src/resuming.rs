@@ -1,8 +1,9 @@
 //! Runs and calls that wait: futures which poll what the guest waits for, and then continue the guest.
 //!
-//! A [`Suspension`] is what such a run has beside its machine. Async host functions ([`crate::waiting`]) end the engine's run
-//! and note themselves there; [`Instance::poll`] then calls the function, owns its future, writes the result to the hart and
-//! continues behind the call. If the run is dropped instead, the guest is at the call and makes it again with the next run.
+//! A [`Suspension`] is what such a run has beside its machine. Async host functions ([`crate::waiting`]) end the
+//! engine's run and note themselves there; [`Instance::poll`] then calls the function, owns its future, writes the
+//! result to the hart and continues behind the call. If the run is dropped instead, the guest is at the call and makes
+//! it again with the next run.
 //!
 //! Invariant: [`Instance::suspension`] is set only while a `poll` of its owner runs, so it never dangles; the owner borrows
 //! the machine, so that nothing else runs the guest while it waits.
@@ -150,8 +151,9 @@ impl<T> Future for RunAsync<'_, T> {
 
 impl<T> Machine<T> {
     /// Runs the guest as [`Machine::run`] does, and waits where an async host function
-    /// ([`Linker::func_async`](crate::Linker::func_async)) waits: the future is not ready then, and no thread is blocked. Any
-    /// executor will do. Guest code itself runs inside of `poll`, for some 10 ms at a time: then the executor has its turn.
+    /// ([`Linker::func_async`](crate::Linker::func_async)) waits: the future is not ready then, and no thread is
+    /// blocked. Any executor will do. Guest code itself runs inside of `poll`, for some 10 ms at a time: then the
+    /// executor has its turn.
     ///
     /// Deadlines and interruptions hold while the guest waits. A future that is dropped leaves the guest where it is: at the
     /// call of the host function, which the next run makes again.
@@ -168,8 +170,8 @@ impl<T> Machine<T> {
 
 impl<P: Parameters, R: Returned> Func<P, R> {
     /// Calls it as [`Func::call`] does, and waits where an async host function waits
-    /// ([`Linker::func_async`](crate::Linker::func_async)): see [`Machine::run_async`]. If the future is dropped before it is
-    /// ready, the call is given up, and the machine is as before.
+    /// ([`Linker::func_async`](crate::Linker::func_async)): see [`Machine::run_async`]. If the future is dropped before
+    /// it is ready, the call is given up, and the machine is as before.
     ///
     /// # Errors
     /// As [`Func::call`].

@@ -32,8 +32,8 @@ pub(crate) struct Saved {
 
 impl Saved {
     /// # Safety
-    /// The window outlives the result, and is not borrowed when that is made and dropped. `is_nested` if an engine is suspended
-    /// on it, which continues once the result is dropped.
+    /// The window outlives the result, and is not borrowed when that is made and dropped. `is_nested` if an engine is
+    /// suspended on it, which continues once the result is dropped.
     pub(crate) unsafe fn of(window: *mut Window, is_nested: bool) -> Saved {
         // SAFETY: as the caller promises.
         let borrowed = unsafe { &mut *window };

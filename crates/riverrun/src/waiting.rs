@@ -63,8 +63,9 @@ impl<T: 'static> Linker<T> {
     /// thread. In other runs, and in calls that a host function makes, it fails.
     ///
     /// The future may use its [`AsyncCaller`] at any time. Where a limit ends a run that waits, or its future is dropped,
-    /// the function's future is dropped, too; the next run of the guest calls the function again. The guest leaves its engine
-    /// for the call, also if the future is ready at once: functions that never wait are faster as [`Linker::func`]s.
+    /// the function's future is dropped, too; the next run of the guest calls the function again. The guest leaves its
+    /// engine for the call, also if the future is ready at once: functions that never wait are faster as
+    /// [`Linker::func`]s.
     ///
     /// # Errors
     /// As [`Linker::func`].
@@ -104,8 +105,9 @@ impl<T: 'static> Linker<T> {
         self.add_async(name, signature, Typed { function, types: PhantomData::<fn(P) -> R> })
     }
 
-    /// As [`Linker::func_async`], with types that are known only at run time. The function gets its arguments in 64-bit slots,
-    /// as guest registers hold them, and its results are as many of the two values of its future as `signature` has.
+    /// As [`Linker::func_async`], with types that are known only at run time. The function gets its arguments in 64-bit
+    /// slots, as guest registers hold them, and its results are as many of the two values of its future as `signature`
+    /// has.
     ///
     /// # Errors
     /// As [`Linker::dyn_func`].
@@ -200,8 +202,8 @@ unsafe extern "sysv64" fn code<T: 'static, H: AsyncHost<T>>(
 /// An engine has called the host function of this import, of an `Instance<T>`; `start` is for its environment. Nothing
 /// between the engine and this has to be cleaned up.
 unsafe fn wait<T>(import: *const Import, first: [u64; 5], start: Start) -> Results {
-    // SAFETY: the import's context is the machine's instance. A suspension that is set is alive, and its owner uses it by its
-    // address. Nothing in this frame needs cleaning up.
+    // SAFETY: the import's context is the machine's instance. A suspension that is set is alive, and its owner uses it
+    // by its address. Nothing in this frame needs cleaning up.
     unsafe {
         let environment = (*import).environment;
         let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());

@@ -88,7 +88,8 @@ fn compiled(_: Config, _: Arc<[u8]>, _: Option<Fidelity>) -> Program {
 
 #[cfg(feature = "compile")]
 fn compiled(mut config: Config, elf: Arc<[u8]>, counting: Option<Fidelity>) -> Program {
-    /// Bytes of a program beyond which it is compiled by the quick back end, or unoptimised if it counts: most of it is libc.
+    /// Bytes of a program beyond which it is compiled by the quick back end, or unoptimised if it counts: most of it is
+    /// libc.
     const LARGE: usize = 256 << 10;
     /// By configuration and executable.
     type Known = BTreeMap<(String, Arc<[u8]>), Program>;
@@ -103,8 +104,9 @@ fn compiled(mut config: Config, elf: Arc<[u8]>, counting: Option<Fidelity>) -> P
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
 }
 
-/// Loads an executable of which the functions at such addresses are compiled, as they are by default, and all others left to the
-/// interpreter: for programs that take long to compile. `None` if these tests were built without the compiler.
+/// Loads an executable of which the functions at such addresses are compiled, as they are by default, and all others
+/// left to the interpreter: for programs that take long to compile. `None` if these tests were built without the
+/// compiler.
 ///
 /// # Panics
 /// If it is none, or there are no such functions.

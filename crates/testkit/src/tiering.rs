@@ -99,8 +99,8 @@ pub fn check_tiering_conforming(cases: &[Case], random: &mut Random) {
 }
 
 /// Runs cases of one program that keeps to the calling convention, from the beginning on in code of both back ends or in the
-/// interpreter; where it calls the host, random functions of it are compiled by either or both, as they are by default. Compares what such code promises with what the interpreter makes of
-/// the cases, where they end by themselves.
+/// interpreter; where it calls the host, random functions of it are compiled by either or both, as they are by default.
+/// Compares what such code promises with what the interpreter makes of the cases, where they end by themselves.
 ///
 /// # Panics
 /// If they differ; the message says how.

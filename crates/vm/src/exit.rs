@@ -67,17 +67,19 @@ reasons! {
         Jump = 2,
         /// Fuel may be short.
         Limit = 3,
-        /// Compiled code: an access has faulted; written by the fault handler entry. Registers are up to date in precise mode
-        /// only.
+        /// Compiled code: an access has faulted; written by the fault handler entry. Registers are up to date in
+        /// precise mode only.
         Fault = 4,
-        /// Compiled code: the code at the pc, which was called or jumped to, has no compiled body. Suspended frames resume when
-        /// it returns to ra.
+        /// Compiled code: the code at the pc, which was called or jumped to, has no compiled body. Suspended frames
+        /// resume when it returns to ra.
         Call = 5,
-        /// Compiled code: the run was interrupted; written by the entry for interruptions. Registers are as of the last call.
+        /// Compiled code: the run was interrupted; written by the entry for interruptions. Registers are as of the last
+        /// call.
         Interrupted = 6,
         /// Compiled code: an `ecall` is at the pc, and the code can resume after it.
         Ecall = 7,
-        /// Compiled code: stack or fuel may be short at a function's beginning. The suspended code's address says at which pc.
+        /// Compiled code: stack or fuel may be short at a function's beginning. The suspended code's address says at
+        /// which pc.
         Start = 8,
         /// The interpreter: a branch or jump whose target is not decoded yet.
         Undecoded = 9,

@@ -1,8 +1,8 @@
 //! The contract between engines and the host functions that guests call.
 //!
 //! When an engine calls a host function, the state is up to date but for a0 to a4, which the engine passes in registers.
-//! The pc is that of the call; `instret` follows from [`EngineContext::count_base`]. The function changes the guest registers
-//! of its results and no others. It returns, or it calls [`crate::abandon`].
+//! The pc is that of the call; `instret` follows from [`EngineContext::count_base`]. The function changes the guest
+//! registers of its results and no others. It returns, or it calls [`crate::abandon`].
 
 use crate::context::{RETURNS_OFFSET, TRACKER_OFFSET, VmContext};
 
@@ -88,8 +88,8 @@ pub const HASH_MIN: u32 = 100_000;
 pub const SYSTEM_CALLS: usize = 128;
 const _: () = assert!(SYSTEM_CALLS.is_power_of_two());
 
-/// From a [`VmContext`] to the machine's table of [`SystemCall`]s. Its first entry ends the context's page, and all others are
-/// empty while they are zeros: a machine that needs no entry has no page for them.
+/// From a [`VmContext`] to the machine's table of [`SystemCall`]s. Its first entry ends the context's page, and all
+/// others are empty while they are zeros: a machine that needs no entry has no page for them.
 pub const SYSTEM_CALLS_OFFSET: usize = (4 << 10) - size_of::<SystemCall>();
 const _: () = assert!(SYSTEM_CALLS_OFFSET >= TRACKER_OFFSET + size_of::<usize>());
 const _: () = assert!(RETURNS_OFFSET >= SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>());

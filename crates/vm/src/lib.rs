@@ -19,11 +19,12 @@
 //!         + GUARD_SIZE
 //! ```
 //!
-//! A guest address modulo the window's size, a power of two ([`AddressSpace`]), is an offset into the window. What is not mapped faults, so no access needs a check.
+//! A guest address modulo the window's size, a power of two ([`AddressSpace`]), is an offset into the window. What is
+//! not mapped faults, so no access needs a check.
 //!
 //! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
-//! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
-//! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Activation::end`].
+//! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows
+//! one of those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Activation::end`].
 
 #![cfg_attr(loom, allow(dead_code, reason = "models have no signals"))]
 

@@ -196,8 +196,8 @@ fn walk(
     }
 }
 
-/// Whether an instruction is the jump of an entry of a procedure linkage table. It links in t1 for what binds a symbol that is
-/// not bound yet; nothing returns there.
+/// Whether an instruction is the jump of an entry of a procedure linkage table. It links in t1 for what binds a symbol
+/// that is not bound yet; nothing returns there.
 fn is_linkage_entry(inst: &Inst) -> bool {
     (inst.op, inst.rd, inst.rs1, inst.imm) == (Op::jalr, T1, T3, 0)
 }

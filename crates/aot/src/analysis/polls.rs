@@ -29,7 +29,8 @@ pub(crate) fn insert_polls(functions: &mut [Function], is_libcall: impl Fn(u64) 
     }
 }
 
-/// The loops, where the ends of blocks lead to these: their headers, each with the blocks from which control goes back there.
+/// The loops, where the ends of blocks lead to these: their headers, each with the blocks from which control goes back
+/// there.
 fn loops(function: &Function, leads_to: impl Fn(&Terminator) -> Vec<u64>) -> BTreeMap<u64, BTreeSet<u64>> {
     let roots = std::iter::once(function.start).chain(function.blocks.keys().copied());
     let mut loops: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();

@@ -16,8 +16,8 @@ const NAN: u64 = 0x3;
 const INFINITE: u64 = 0x204;
 const ZERO: u64 = 0x60;
 
-/// One past either end of the range of values that truncate to an integer's, all exact in binary64, and the results below and
-/// above it.
+/// One past either end of the range of values that truncate to an integer's, all exact in binary64, and the results
+/// below and above it.
 pub(crate) fn truncated_range(int: Int) -> (f64, f64, u64, u64) {
     match int {
         Int::I32 => (-2147483649.0, 2147483648.0, i32::MIN as u64, i32::MAX as u64),

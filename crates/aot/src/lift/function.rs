@@ -343,8 +343,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         analysis::before(inst, live, self.surroundings.imports())
     }
 
-    /// Which unsaved results of arithmetic each of two ways on saves alone, as they are dead on the other: no NaN is looked for
-    /// there, which may be a loop's. They are left out of what both save, and so are those that are dead on both.
+    /// Which unsaved results of arithmetic each of two ways on saves alone, as they are dead on the other: no NaN is
+    /// looked for there, which may be a loop's. They are left out of what both save, and so are those that are dead on
+    /// both.
     fn leave_out_results(&self, ways: [u64; 2]) -> [Set; 2] {
         let results = self.registers.unsaved_results();
         if results == 0 || ways.iter().any(|to| !self.labels.contains_key(to)) {
@@ -430,7 +431,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let site = self.site(start, 0, live);
         site.store_field(convention::PC, address(start));
         if ir.callers == Callers::Guest {
-            // Not in the pinned registers, either: where all exits met with these, LLVM would have hot code move registers about.
+            // Not in the pinned registers, either: where all exits met with these, LLVM would have hot code move
+            // registers about.
             registers.commit(ir, live);
             ir.jump(self.continuations.limit);
         } else {

@@ -2,8 +2,8 @@
 //! `ecall`s whose host function the machine has cached.
 //!
 //! Invariant (`crates/vm/src/imports.rs`): while the host function runs, all live registers are committed but its arguments
-//! among a0 to a4, which it gets in host registers. In precise mode these are committed, too. Live are those that it may read
-//! by its type, or the guest later.
+//! among a0 to a4, which it gets in host registers. In precise mode these are committed, too. Live are those that it
+//! may read by its type, or the guest later.
 
 use std::mem::offset_of;
 
@@ -117,8 +117,8 @@ impl<'c> Site<'_, 'c> {
     /// Calls the host function of the import at this address. Only its result registers change.
     pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
-        // In precise mode arguments are committed, too: if the host function ends the run, the hart has them. A function that
-        // waits stores its arguments there, and only these.
+        // In precise mode arguments are committed, too: if the host function ends the run, the hart has them. A
+        // function that waits stores its arguments there, and only these.
         let handed_over = if ir.options.is_precise() { 0 } else { set(&ARGUMENTS[..call.arguments]) };
         let dirty = registers.dirty(true) & !(1 << FUEL) & !handed_over;
         registers.flush(ir, dirty & self.live);

@@ -29,8 +29,8 @@ use crate::options::CompileOptions;
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
 
-/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: of such instructions none is moved across another, but the state is
-/// none of theirs.
+/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: of such instructions none is moved across another, but the
+/// state is none of theirs.
 pub(crate) const ORDERED: u64 = 3 << 2;
 
 /// The memory of an access. Accesses to different ones never alias: guards separate state and guest, and no pointer to a
@@ -232,8 +232,8 @@ impl<'c> Ir<'c> {
         }
     }
 
-    /// Limits vectors in a function to 128 bits. Without loops, wider ones save a store or two, but their upper halves must be
-    /// cleared wherever the function exits or returns.
+    /// Limits vectors in a function to 128 bits. Without loops, wider ones save a store or two, but their upper halves
+    /// must be cleared wherever the function exits or returns.
     pub(crate) fn prefer_narrow_vectors(&self, function: FunctionValue<'c>) {
         function.add_attribute(AttributeLoc::Function, self.narrow_vectors);
     }

@@ -51,8 +51,8 @@ const LONG: u64 = 16 << 20;
 const NEAR: u64 = 32 << 10;
 
 impl<'c> Site<'_, 'c> {
-    /// The body of a libcall: does the work and returns, or continues in `own`, the guest's code, or for [`Libcall::rest`] in
-    /// `rest`.
+    /// The body of a libcall: does the work and returns, or continues in `own`, the guest's code, or for
+    /// [`Libcall::rest`] in `rest`.
     pub(super) fn libcall_body(&self, function: &KnownLibcall, own: PointerValue<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let fork = registers.fork();

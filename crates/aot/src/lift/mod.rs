@@ -2,7 +2,8 @@
 //!
 //! - [`ir`]: LLVM's builder with the types and attributes that all code here shares.
 //! - [`value`]: values, kept in the form in which they were made.
-//! - [`site`]: the place at which an instruction is lifted; [`ops`], [`floats`]: the instruction table's operations on these values.
+//! - [`site`]: the place at which an instruction is lifted; [`ops`], [`floats`]: the instruction table's operations on
+//!   these values.
 //! - [`float_flags`]: the exceptions that accrue, and the rounding mode.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its guest registers are.

@@ -22,8 +22,8 @@ impl<'c> Site<'_, 'c> {
         self.registers.flushed(dirty);
     }
 
-    /// Exits, and resumes after this when the guest reaches the address `resume`. The caller has set the state's pc. Frames of
-    /// host-ABI entry points cannot be suspended: they are dropped.
+    /// Exits, and resumes after this when the guest reaches the address `resume`. The caller has set the state's pc.
+    /// Frames of host-ABI entry points cannot be suspended: they are dropped.
     pub(super) fn exit(&self, reason: Reason, resume: u64) {
         if self.ir.callers == Callers::Host {
             return self.exit_host_entry(reason);

@@ -1,5 +1,5 @@
-//! Values of the instruction table's operations in LLVM IR. A value keeps the form in which it was made and is converted when
-//! another form is needed.
+//! Values of the instruction table's operations in LLVM IR. A value keeps the form in which it was made and is
+//! converted when another form is needed.
 
 use inkwell::IntPredicate;
 use inkwell::values::{FloatValue, IntValue};

@@ -1,5 +1,5 @@
-//! One guest function as a body: a host function that takes the window's address and the guest address at which to begin, and
-//! returns the code to which its caller goes on, 0 to return to the function's own caller.
+//! One guest function as a body: a host function that takes the window's address and the guest address at which to
+//! begin, and returns the code to which its caller goes on, 0 to return to the function's own caller.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -507,8 +507,8 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         builder.ins().br_table(number, table);
     }
 
-    /// Goes on at one of these addresses in the function, or elsewhere. By a table with a place for every two bytes, where that
-    /// is not too long.
+    /// Goes on at one of these addresses in the function, or elsewhere. By a table with a place for every two bytes,
+    /// where that is not too long.
     fn switch(&mut self, target: Value, addresses: &[u64], elsewhere: Block) {
         const LONGEST: u64 = 16 << 10;
         let (Some(&first), Some(&last)) = (addresses.first(), addresses.last()) else {

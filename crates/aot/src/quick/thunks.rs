@@ -94,8 +94,8 @@ pub(super) struct Beginning {
 
 /// The code before a body, which is aligned to this, and follows it.
 ///
-/// A body that calls another one enters it directly. Where the stack does not suffice it gets the function's beginning back as
-/// the code to go on at, which exits.
+/// A body that calls another one enters it directly. Where the stack does not suffice it gets the function's beginning
+/// back as the code to go on at, which exits.
 pub(super) fn beginning(alignment: usize) -> Beginning {
     let mut code = Code(Vec::new());
     // cmp rsp, [r15 + limit]

@@ -1,5 +1,5 @@
-//! Values of the instruction table's operations in Cranelift's IR, which keep the form in which they were made, and the mode in
-//! which operations make them.
+//! Values of the instruction table's operations in Cranelift's IR, which keep the form in which they were made, and the
+//! mode in which operations make them.
 
 use std::collections::HashMap;
 

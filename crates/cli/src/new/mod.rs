@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use crate::Result;
 
-/// Make a project in the folder NAME: a host in Rust, a guest in C++, Rust or Go, and what they call of each other. `cargo run`
-/// in it builds and runs both.
+/// Make a project in the folder NAME: a host in Rust, a guest in C++, Rust or Go, and what they call of each other.
+/// `cargo run` in it builds and runs both.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
 pub(crate) struct NewOptions {

@@ -106,8 +106,8 @@ impl Threads {
 }
 
 impl Linux {
-    /// Notes that the current thread waits, or has ended, and lets the next one have the machine. Fails if the machine's time
-    /// is up before one can go on, or if none ever can.
+    /// Notes that the current thread waits, or has ended, and lets the next one have the machine. Fails if the
+    /// machine's time is up before one can go on, or if none ever can.
     ///
     /// Where the run is nested in a host function, other threads do not run, because their calls would return to it.
     pub(crate) fn next_thread(
@@ -262,8 +262,8 @@ fn sooner(a: Alarm, b: Alarm) -> Alarm {
     }
 }
 
-/// Puts the next thread's hart into the machine, in place of the current one's, which goes on at `go_on_at` if it runs. There
-/// is one that can go on: see [`Linux::next_thread`].
+/// Puts the next thread's hart into the machine, in place of the current one's, which goes on at `go_on_at` if it runs.
+/// There is one that can go on: see [`Linux::next_thread`].
 pub(crate) fn switch<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, go_on_at: u64) -> Next {
     let is_nested = caller.is_nested();
     let threads = &mut get(caller.data_mut()).threads;

@@ -215,7 +215,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Lets the outermost run's compiled code rest while the guest waits. [`Instance::wake_engine`] is called before it is used.
+    /// Lets the outermost run's compiled code rest while the guest waits. [`Instance::wake_engine`] is called before it
+    /// is used.
     ///
     /// # Safety
     /// The instance is alive, no engine runs on it, and no call waits for the fast path.

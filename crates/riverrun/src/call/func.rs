@@ -26,8 +26,8 @@ mod sealed {
 }
 pub(crate) use sealed::HasInstance;
 
-/// Where guest functions can be called: a [`Machine`](crate::Machine) or [`PooledMachine`](crate::PooledMachine), and, from a host function,
-/// its [`Caller`](crate::Caller).
+/// Where guest functions can be called: a [`Machine`](crate::Machine) or [`PooledMachine`](crate::PooledMachine), and,
+/// from a host function, its [`Caller`](crate::Caller).
 pub trait CallContext: HasInstance {}
 
 impl<C: HasInstance> CallContext for C {}
@@ -123,8 +123,9 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     ///
     /// # Errors
     /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
-    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] and [`Error::HostStack`] where calls are nested too deep,
-    /// [`Error::Link`] if the function is not one of the machine's program. The machine can be used as before.
+    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] and [`Error::HostStack`] where calls are
+    /// nested too deep, [`Error::Link`] if the function is not one of the machine's program. The machine can be used as
+    /// before.
     ///
     /// # Panics
     /// If a host function that it calls panics.

@@ -52,8 +52,9 @@ impl HeapOptions {
         self
     }
 
-    /// Records for every block which calls led to its allocation and to its being freed, for [`crate::HeapError`]. This makes the heap some hundred times slower, and takes about a kilobyte of
-    /// the host's memory for each of the last 65,536 blocks.
+    /// Records for every block which calls led to its allocation and to its being freed, for [`crate::HeapError`]. This
+    /// makes the heap some hundred times slower, and takes about a kilobyte of the host's memory for each of the last
+    /// 65,536 blocks.
     pub fn record_sites(&mut self, on: bool) -> &mut HeapOptions {
         self.record_sites = on;
         self

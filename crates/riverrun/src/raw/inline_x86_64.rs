@@ -121,8 +121,8 @@ macro_rules! keep_registers {
     };
 }
 
-/// Enters the host-ABI entry point of a compiled function, which returns to the caller of this. The frame for exits is in the
-/// guard.
+/// Enters the host-ABI entry point of a compiled function, which returns to the caller of this. The frame for exits is
+/// in the guard.
 ///
 /// # Safety
 /// As of [`EnterCode`].

@@ -80,8 +80,8 @@ impl Snapshot {
     /// [`Engine`](crate::Engine).
     ///
     /// # Errors
-    /// [`SnapshotError::OtherProgram`] if the files differ, [`SnapshotError::AddressBits`] if its machines have more or fewer
-    /// addresses.
+    /// [`SnapshotError::OtherProgram`] if the files differ, [`SnapshotError::AddressBits`] if its machines have more or
+    /// fewer addresses.
     ///
     /// ```
     /// # use riverrun::{Config, Engine, Linker, Program};
@@ -207,9 +207,10 @@ impl<T> Machine<T> {
     /// lost their blocks, and must be dropped before.
     ///
     /// # Errors
-    /// [`SnapshotError::OtherProgram`], [`SnapshotError::AddressBits`], [`SnapshotError::Running`], [`Error::Map`] if the snapshot needs more than this
-    /// machine's limit of memory: nothing has changed then. [`Error::Resource`] if the host refuses: the guest may be
-    /// neither as it was nor as in the snapshot then, and is only good for being dropped.
+    /// [`SnapshotError::OtherProgram`], [`SnapshotError::AddressBits`], [`SnapshotError::Running`], [`Error::Map`] if
+    /// the snapshot needs more than this machine's limit of memory: nothing has changed then. [`Error::Resource`] if
+    /// the host refuses: the guest may be neither as it was nor as in the snapshot then, and is only good for being
+    /// dropped.
     pub fn reset(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
         snapshot.check(self.program())?;

@@ -1,7 +1,7 @@
 //! Running a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
 //!
-//! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses it for
-//! runs; the fast path uses [`Execution::prepare`] once and then [`call`].
+//! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses
+//! it for runs; the fast path uses [`Execution::prepare`] once and then [`call`].
 
 use std::cell::Cell;
 use std::io;
@@ -99,9 +99,9 @@ impl Callable {
     }
 }
 
-/// Runs a function with this sp and these arguments, further ones being in the state; ra is [`RETURN_ADDRESS`]. If it returns,
-/// the result is a0, and a1 if the callable gives it; of the state, only fa0 and fa1 are up to date then. If it exits,
-/// [`Execution::exited`] says why.
+/// Runs a function with this sp and these arguments, further ones being in the state; ra is [`RETURN_ADDRESS`]. If it
+/// returns, the result is a0, and a1 if the callable gives it; of the state, only fa0 and fa1 are up to date then. If
+/// it exits, [`Execution::exited`] says why.
 ///
 /// The float environment is the caller's and must be the default one.
 ///
@@ -154,7 +154,8 @@ impl Execution {
         self.workspace.take().into_iter().for_each(Workspace::rest);
     }
 
-    /// Ends the rest, if it rests: until then only [`Execution::rest`] and what says how its code was compiled may be called.
+    /// Ends the rest, if it rests: until then only [`Execution::rest`] and what says how its code was compiled may be
+    /// called.
     ///
     /// # Errors
     /// If the host has no memory for a stack.

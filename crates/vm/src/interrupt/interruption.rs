@@ -44,8 +44,8 @@ impl Interruption {
         self.tell_of(at);
     }
 
-    /// Has compiled code exit from this moment on, by the clock of deadlines, at which the run does not end; [`NEVER`] for none. One that has already passed
-    /// comes once the watchdog has marked it.
+    /// Has compiled code exit from this moment on, by the clock of deadlines, at which the run does not end; [`NEVER`]
+    /// for none. One that has already passed comes once the watchdog has marked it.
     pub fn set_alarm(&self, at: u64) {
         Self::start_watchdog(at);
         self.alarm.set_unmarked(at);

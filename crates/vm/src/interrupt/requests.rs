@@ -13,8 +13,9 @@ use crate::sync::atomic::{AtomicBool, Ordering, fence};
 /// Why and when a machine is to be stopped; shared between the machine, the watchdog and, as an
 /// [`Interruption`](crate::Interruption), the threads that stop it.
 ///
-/// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
-/// signals it until it has exited ([`crate::Activation`]).
+/// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine. A thread in compiled code that
+/// does not count fuel is registered at the machine's entry guard, and the watchdog signals it until it has exited
+/// ([`crate::Activation`]).
 #[derive(Debug)]
 pub struct Requests {
     pub(super) requested: AtomicBool,

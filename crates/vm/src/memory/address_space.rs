@@ -1,8 +1,8 @@
 //! The size of a guest's address space, and the places that follow from it.
 //!
 //! Guest addresses count modulo the size, in every engine. Invariant: all code that computes a host address from a guest
-//! address takes it modulo the size of that machine's window ([`AddressSpace::wrap`], or the same mask in generated code), or
-//! checks it against the window's regions.
+//! address takes it modulo the size of that machine's window ([`AddressSpace::wrap`], or the same mask in generated
+//! code), or checks it against the window's regions.
 
 use crate::context::GUARD_SIZE;
 

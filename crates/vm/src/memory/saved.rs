@@ -30,7 +30,8 @@ pub struct SavedMemory(Arc<Saved>);
 struct Saved {
     /// A number that no other memory of this process has, or has had.
     number: u64,
-    /// The numbers of those it was made from by [`SavedMemory::with_pages`], the latest first, and the pages that changed then.
+    /// The numbers of those it was made from by [`SavedMemory::with_pages`], the latest first, and the pages that
+    /// changed then.
     history: Vec<(u64, Arc<[u64]>)>,
     regions: Vec<Region>,
     image: Vec<Range<u64>>,

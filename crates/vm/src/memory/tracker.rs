@@ -3,9 +3,9 @@
 //! While a window is tracked, the processor may write only pages that are in a *run*. The first write to any other page
 //! faults, and the fault handler ([`resolve_write`]) puts the page into a run. A page stays there: it is copied back each
 //! time, and costs no further fault. Host accesses ask before they write, so that system calls do not fail either.
-//! Tracking ends where it would cost more than it saves: with too many runs (each is a mapping of its own, and counts as one)
-//! or pages. To end it must not take a mapping, which the kernel might not have: pages that touch what the guest may only
-//! read are in runs from the start, so that no mapping of the kernel's reaches across.
+//! Tracking ends where it would cost more than it saves: with too many runs (each is a mapping of its own, and counts
+//! as one) or pages. To end it must not take a mapping, which the kernel might not have: pages that touch what the
+//! guest may only read are in runs from the start, so that no mapping of the kernel's reaches across.
 //!
 //! Invariant: every page that differs from the saved memory is in a run, or `is_on` is false. The fault handler runs on the
 //! thread that uses the window, while an engine waits at the access, so nobody else uses the tracker then.

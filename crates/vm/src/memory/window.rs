@@ -57,8 +57,8 @@ pub struct Window {
     pub(super) backed: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
     pub(super) base: Option<SavedMemory>,
-    /// Whether the tracker may be on, or the processor refuse writes because of it. While it is on, `base` tells the contents
-    /// of all pages that are in no run.
+    /// Whether the tracker may be on, or the processor refuse writes because of it. While it is on, `base` tells the
+    /// contents of all pages that are in no run.
     pub(super) is_tracked: bool,
     /// Restorations that do without tracking, after a guest that wrote too much for it.
     pub(super) untracked: u32,

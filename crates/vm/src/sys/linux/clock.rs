@@ -1,7 +1,7 @@
 //! The clock of [`std::time::Instant`], read in two ways.
 
-/// Nanoseconds by the clock of `Instant`; `is_coarse` for what the kernel has noted at its last tick, some milliseconds ago, which
-/// takes a fifth of the time.
+/// Nanoseconds by the clock of `Instant`; `is_coarse` for what the kernel has noted at its last tick, some milliseconds
+/// ago, which takes a fifth of the time.
 pub(crate) fn monotonic(is_coarse: bool) -> u64 {
     let id = if is_coarse { libc::CLOCK_MONOTONIC_COARSE } else { libc::CLOCK_MONOTONIC };
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -639,7 +639,7 @@ void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRU
  * Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
  * turn out to be hot. compiler is the path of riverrun-compile, or its name if it is to be searched for as
  * commands are: what it makes runs with all rights of the host. With counts_fuel the code counts instructions;
- * machines with a limit of fuel use no other. If the compiler fails, programs stay interpreted.
+ * machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_config_set_tier_up(riverrun_config_t *config, const char *compiler,
     bool counts_fuel) RIVERRUN_NOEXCEPT;

@@ -77,7 +77,7 @@ pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Con
 /// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
 /// turn out to be hot. `compiler` is the path of `riverrun-compile`, or its name if it is to be searched for as
 /// commands are: what it makes runs with all rights of the host. With `counts_fuel` the code counts instructions;
-/// machines with a limit of fuel use no other. If the compiler fails, programs stay interpreted.
+/// machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_tier_up(
     config: Option<&mut Config>,

@@ -93,7 +93,7 @@ pub(crate) struct RunOptions {
     /// next start. Code of the whole program is used if it is in the cache.
     #[arg(long, conflicts_with_all = ["compile", "artifact", "single_step"])]
     pub(crate) tier_up: bool,
-    /// Run by the slow reference engine.
+    /// Run by the reference interpreter, which is slow.
     #[arg(long)]
     pub(crate) single_step: bool,
     /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.

@@ -63,7 +63,7 @@ impl Code {
         unsafe { expect_return(state, RETURN_ADDRESS, self.returned()) };
     }
 
-    /// Commits the hart after a [`Place::call`] that was left before its end, and says why it was left.
+    /// Commits the hart after a [`Place::call`] that has exited before its end, and says why it has.
     ///
     /// # Safety
     /// As [`Code::run`]; the call was the last that was done with the window.

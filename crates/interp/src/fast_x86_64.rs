@@ -22,7 +22,7 @@ macro_rules! load {
         let value: u64;
         // SAFETY: the offset is one into the window (`Fast::offset`), whose size `Code::bind` has checked to be the
         // code's, so the address lies in the window or its guard; what is not mapped there faults, and the fault
-        // handler leaves the engine by the registers named here.
+        // handler exits the engine by the registers named here.
         unsafe {
             asm!(
                 concat!($instruction, " [rsi + {offset} + {window}]"),

@@ -63,7 +63,7 @@ impl<T: 'static> Linker<T> {
     /// thread. In other runs, and in calls that a host function makes, it fails.
     ///
     /// The future may use its [`AsyncCaller`] at any time. Where a limit ends a run that waits, or its future is dropped,
-    /// the function's future is dropped, too; the next run of the guest calls the function again. The guest leaves its
+    /// the function's future is dropped, too; the next run of the guest calls the function again. The guest exits its
     /// engine for the call, also if the future is ready at once: functions that never wait are faster as
     /// [`Linker::func`]s.
     ///

@@ -156,7 +156,7 @@ fn text_of(program: &[Inst]) -> Vec<u8> {
 /// Engines look at the clock from time to time; that must not cost or give an instruction.
 #[test]
 fn long_runs_count_exactly() {
-    // Around where the fast interpreter looks at the clock for the first time.
+    // Around where the interpreter looks at the clock for the first time.
     for fuel in (4 << 20) - 2..(4 << 20) + 3 {
         let case = Case { fuel, ..counting_loop(u64::MAX) };
         let outcome = run(&mut Loaded::new(Engine::Fast, &case.elf).machine(&case));

@@ -1,4 +1,4 @@
-//! Handlers of the fast interpreter, as compiled: no stack frame, no call, control goes on by a
+//! Handlers of the interpreter, as compiled: no stack frame, no call, control goes on by a
 //! jump. Where that fails, calls in tail position would pile up frames, or registers spill around
 //! every instruction of a guest.
 //!

@@ -48,7 +48,7 @@ macro_rules! reasons {
             pub fn of(number: u64) -> $name {
                 match number {
                     $($number => $name::$reason,)*
-                    _ => panic!("{number} is no reason to leave an engine"),
+                    _ => panic!("{number} is no reason to exit an engine"),
                 }
             }
         }
@@ -56,8 +56,9 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why the code of an engine's inner loop was left: what handlers, compiled code, stubs and the fault handler write to
-    /// [`crate::EngineContext::reason`]. The engine makes an [`Exit`] of it. Numbers are part of the ABI of compiled code.
+    /// Why the code of an engine's inner loop has exited: what handlers, compiled code, stubs and the fault handler
+    /// write to [`crate::EngineContext::reason`]. The engine makes an [`Exit`] of it. Numbers are part of the ABI of
+    /// compiled code.
     Reason {
         /// The outermost function has returned: in compiled code to ra, in the interpreter to the host.
         Returned = 0,

@@ -21,7 +21,7 @@ guest/main.cpp, and it is compiled and goes on with the game that is being playe
   --script FILE     reload from this source instead
   --seed N          another game; 1 if this is not said
   --compile         compile the script ahead of time (needs a build with --features compile)
-  --single-step     run it by the slow reference engine
+  --single-step     run it by the reference interpreter, which is slow
   --headless        play without a terminal, every run alike
   --frames N        headless: frames to play, 600 if this is not said
   --png FILE        headless: a picture of the last frame

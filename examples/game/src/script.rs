@@ -177,7 +177,7 @@ pub(crate) fn report(error: &Error) -> Vec<String> {
     std::iter::once(error.to_string()).chain(frames).collect()
 }
 
-/// The engine that runs scripts: in single steps, compiled, or else in the fast interpreter.
+/// The engine that runs scripts: in the reference interpreter, compiled, or else in the interpreter.
 pub(crate) fn engine(single_step: bool, compiled: bool) -> Result<Engine, Error> {
     let mut config = Config::new();
     config.single_step(single_step).memory_limit(64 << 20).stack_size(1 << 20);

@@ -12,7 +12,7 @@ const SOURCE: &str = include_str!("../guest/main.cpp");
 /// A change that does not compile.
 const BROKEN: (&str, &str) = ("void key(int which)\n{", "void key(int which)\n{ no such thing;");
 
-/// The engines that this build has, besides the reference engine.
+/// The engines that this build has, besides the reference interpreter.
 fn engines() -> Vec<Engine> {
     let compiled: &[bool] = if cfg!(feature = "compile") { &[false, true] } else { &[false] };
     compiled.iter().map(|&compiled| Game::engine(false, compiled).unwrap()).collect()

@@ -106,7 +106,7 @@ impl<T> Call<T> {
         let guest = GuestFloats::set_aside();
         // SAFETY: as the caller promises.
         let outcome = unsafe { self.run_apart(body) };
-        // SAFETY: the engine goes on, or is left, which puts the host's environment back.
+        // SAFETY: the engine goes on, or exits, which puts the host's environment back.
         unsafe { guest.put_back() };
         outcome
     }

@@ -333,7 +333,7 @@ const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);
 pub unsafe fn with_host_floats<R>(body: impl FnOnce() -> R) -> R {
     let guest = GuestFloats::set_aside();
     let result = body();
-    // SAFETY: the engine goes on, or is left, which puts the host's environment back.
+    // SAFETY: the engine goes on, or exits, which puts the host's environment back.
     unsafe { guest.put_back() };
     result
 }

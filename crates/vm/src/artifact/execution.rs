@@ -415,7 +415,7 @@ impl Execution {
                 Exit::Lost(TrapCause::Interrupted)
             }
             Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().is_precise() },
-            reason => unreachable!("compiled code was left for the reason {reason:?}"),
+            reason => unreachable!("compiled code has exited for the reason {reason:?}"),
         }
     }
 

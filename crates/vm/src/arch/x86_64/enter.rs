@@ -30,7 +30,7 @@ const fn home(fuel: bool, position: usize) -> i64 {
 /// The stubs of code that counts fuel, or of code that does not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
-    /// Runs the function `target` on the stack whose top is `stack`, until compiled code is left.
+    /// Runs the function `target` on the stack whose top is `stack`, until compiled code exits.
     ///
     /// # Safety
     /// The target is a compiled function, the state that of a live window, its exit stubs set, the

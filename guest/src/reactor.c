@@ -1,8 +1,8 @@
 /* Keeps a program with a libc ready to be called once its main has returned: linked with --wrap=main.
  *
  * Behind main, exit would destroy what the program's functions use. So the program first tells its host, by a system call
- * of riverrun's own, that it is ready. A host that calls its functions stops it there, with everything alive. Where nobody
- * knows the call, it fails, and the program exits as ever.
+ * of riverrun's own, that it is ready. A host that calls its functions stops it there, with everything alive. Where the
+ * host does not know the call, it fails, and the program exits as ever.
  */
 
 int __real_main(int, char **, char **) __attribute__((weak));

@@ -233,8 +233,8 @@ impl Engine for Hosting {
     }
 }
 
-/// The command and its compiler, built as the workspace's tests build them, and copied: nobody else's build changes
-/// them while they are measured.
+/// The command and its compiler, built as the workspace's tests build them, and copied, so that no other build
+/// changes them while they are measured.
 fn commands(setup: &Setup) -> Result<[PathBuf; 2]> {
     let packages = ["riverrun-cli", "riverrun-compile"];
     let built = cargo_build(&root(setup)?.join("Cargo.toml"), &packages, "release", &setup.cargo_folder, &[], &[])?;

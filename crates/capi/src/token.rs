@@ -49,7 +49,7 @@ enum Answer {
     /// Whom to wake once it comes.
     Awaited(Option<Waker>),
     Given(Option<std::result::Result<[u64; 2], Box<Error>>>),
-    /// No one waits for it any more.
+    /// The future that has waited for it was dropped.
     NotWanted,
 }
 

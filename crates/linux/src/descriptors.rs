@@ -125,7 +125,7 @@ impl Descriptors {
         }
     }
 
-    /// The files that are in messages which nobody has received.
+    /// The files that are in messages which the guest has not received.
     fn on_their_way(&self) -> Vec<Arc<OpenFile>> {
         let mut seen = BTreeSet::new();
         let files = self.iter().filter(|file| seen.insert(file.number()));

@@ -77,7 +77,7 @@ pub enum Error {
         /// Its own address and its peer's.
         addresses: String,
     },
-    /// A socket has descriptors in messages that nobody has received.
+    /// A socket has descriptors in messages that the guest has not received.
     #[error(
         "descriptor {descriptor} has messages with descriptors, which cannot be saved: receive them before the state is \
          saved"

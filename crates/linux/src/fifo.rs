@@ -169,7 +169,7 @@ mod tests {
         let reader = fifo.reader(by(1)).unwrap();
         assert_eq!((reader.read(&mut buffer, true), reader.read(&mut buffer, true)), (Ok(4), Ok(0)));
         drop(reader);
-        // What nobody has read is gone with the last end.
+        // What no reader has read is gone with the last end.
         assert_eq!(fifo.writer(OpenAttempt { blocks: false, ..by(2) }).unwrap_err(), Errno::NXIO.into());
         assert_eq!(fifo.writer(by(2)).unwrap_err(), WAITS);
         let reader = fifo.reader(by(1)).unwrap();

@@ -1,4 +1,4 @@
-//! The guest's private `/tmp` and `/dev/shm`: a tree of files in the host's memory, which nobody else sees.
+//! The guest's private `/tmp` and `/dev/shm`: a tree of files in the host's memory, which no other program sees.
 //!
 //! Path resolution ([`crate::paths`]) leads here; this file says what is there, and makes, moves and removes names. Its
 //! [`Space`] bounds what all of it takes.
@@ -16,7 +16,7 @@ use crate::space::Space;
 
 /// Where the trees are.
 const ROOTS: [&str; 2] = ["/tmp", "/dev/shm"];
-/// The mode of both: everybody may make files there, and nobody may remove those of others.
+/// The mode of both: every user may make files there, and remove no others than its own.
 const PERMISSIONS: u32 = 0o1777;
 
 #[derive(Debug)]

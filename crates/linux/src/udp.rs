@@ -1,8 +1,8 @@
 //! UDP sockets of the host, to and from granted addresses.
 //!
-//! Invariants: a datagram goes to what [`Network::connectable`] gives, or back to someone who has sent one to a socket that
-//! [`Network::bindable`] has given an address to listen at. Any other socket hears only those that it may send to: what
-//! strangers send to the port that the host has given it is dropped here.
+//! Invariants: a datagram goes to what [`Network::connectable`] gives, or back to an address that has sent one to a
+//! socket that [`Network::bindable`] has given an address to listen at. Any other socket hears only those that it may
+//! send to: what strangers send to the port that the host has given it is dropped here.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

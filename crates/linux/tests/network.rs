@@ -42,7 +42,7 @@ fn echo(connection: TcpStream) {
     }
 }
 
-/// A port at which nobody listens while the result lives: a connection from it has it.
+/// A port at which no socket listens while the result lives: a connection from it has it.
 fn unused_port() -> (u16, TcpStream, TcpListener) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -102,7 +102,7 @@ fn programs_that_offer_functions_stay_behind_their_main() {
     assert_eq!(String::from_utf8(stdout.take()).unwrap(), "at exit\ndestroyed\n");
 }
 
-/// Where nobody calls its functions, such a program is like any other.
+/// Where its host calls none of its functions, such a program is like any other.
 #[test]
 fn programs_that_offer_functions_exit_where_they_are_only_run() {
     let program = reactor(&[]);

@@ -22,7 +22,7 @@ fn compare_in_private(program: &Path, directory: &str) {
     let theirs = tempfile::tempdir_in("/dev/shm").unwrap();
     let mut outcome = run(program, "", Linux::builder().args(["guest", directory]));
     let mut expected = qemu(program, &["guest", theirs.path().to_str().unwrap()], &[], "");
-    // The root, as whom qemu may run, may write to what nobody else may.
+    // The root, as whom qemu may run, may write to what no other user may.
     for Outcome { stdout, .. } in [&mut outcome, &mut expected] {
         let lines = stdout.lines().filter(|line| !line.starts_with("access(\"sub/up\", R_OK | W_OK) ="));
         *stdout = lines.map(|line| format!("{line}\n")).collect();

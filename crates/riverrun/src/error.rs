@@ -302,8 +302,8 @@ pub struct Trap {
     /// The address of the instruction that could not complete.
     pub pc: u64,
     /// What the guest said of it just before: for `abort`, what it last wrote to standard error, at most 1 KiB on one
-    /// line, such as C++'s type and `what()` of an exception that nobody catches, or a failed assertion. For an endless wait
-    /// of a guest with several threads, where each of them waits, in several lines.
+    /// line, such as C++'s type and `what()` of an exception that it does not catch, or a failed assertion. For an
+    /// endless wait of a guest with several threads, where each of them waits, in several lines.
     pub message: Option<String>,
     /// The calls that led there, innermost first; none where a limit stopped a run, as that may happen
     /// often ([`crate::Machine::backtrace`] gives them then), and only the innermost where compiled code keeps no

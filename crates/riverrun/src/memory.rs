@@ -1,7 +1,7 @@
 //! A guest's memory, as its host sees it.
 //!
 //! A machine's memory must stay where its machine is: engines, and host functions that run on them, reach it by its
-//! address. So nobody may put another one in its place, and a `&mut Memory` to a sized type would allow just that
+//! address. So a host must not put another one in its place, and a `&mut Memory` to a sized type would allow just that
 //! ([`std::mem::swap`], [`std::mem::replace`]). [`Memory`] has no size the compiler knows, so neither compiles.
 
 use std::ops::Range;

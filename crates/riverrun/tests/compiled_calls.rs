@@ -290,7 +290,7 @@ fn a_request_refuses_the_next_call_only<const EXPORTED: bool>() {
         handle.interrupt();
         assert_interrupted(guest.twice.call(&mut guest.machine, (1,)));
     }
-    // One that comes while the guest waits for its host, and returns before anybody has stopped it, or not.
+    // One that comes while the guest waits for its host: the guest may return before the watchdog has stopped it.
     guest.host(move |_, n| {
         handle.interrupt();
         n

@@ -1,5 +1,5 @@
 //! Hosts that reach a limit of their system's are told which. Each test has a process of its own, as a limit is
-//! everybody's in it.
+//! that of all its threads.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -89,7 +89,7 @@ fn take_mappings(but: usize) {
     let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
     let count: usize = limit.trim().parse::<usize>().unwrap() - but;
     const PAGE: usize = 4096;
-    // SAFETY: a fresh mapping, and pages in it that nobody uses: every second one differs from its neighbours.
+    // SAFETY: a fresh mapping, and pages in it that no other code uses: every second one differs from its neighbours.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let start = libc::mmap(ptr::null_mut(), count * PAGE, libc::PROT_NONE, flags, -1, 0);

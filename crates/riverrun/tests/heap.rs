@@ -294,7 +294,7 @@ fn objects_of_cxx_that_are_in_disorder_are_errors() {
     machine.memory_mut().write_u64(at, !1).unwrap();
     let error = CxxString::at(CxxLibrary::Libcxx, at).get(machine.memory()).unwrap_err();
     assert_eq!(error.problem, HeapProblem::Malformed { address: at });
-    // One that points to a block of the host's, or of nobody's, does not free it.
+    // One that points to a block of the host's, or to no block, does not free it.
     let precious = machine.heap().allocate(100).unwrap();
     for address in [precious, 0x1234, u64::MAX] {
         let vector = GuestCxxVector::new(&mut machine.heap(), &[1_u8]).unwrap();

@@ -36,7 +36,7 @@ fn assert_traps(machine: &mut Machine<()>) {
     assert_eq!(error.trap().expect("a trap").cause, TrapCause::LoadFault { address: 0 });
 }
 
-/// A host page that nobody may read, until the host's handler opens it.
+/// A host page that is inaccessible until the host's handler opens it.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 /// How often the host's handler was called.
 static CALLS: AtomicUsize = AtomicUsize::new(0);

@@ -462,7 +462,7 @@ fn the_next_user_of_a_pool_finds_nothing_of_the_last() {
                     let stack = machine.stack();
                     machine.memory_mut().protect(stack.start, PAGE_SIZE, Perm::NONE).unwrap();
                 }
-                // Somebody keeps what stops the machine, and uses it later.
+                // The user of the machine keeps a handle that stops it, and uses it later.
                 7 => handles.push(machine.interrupt_handle()),
                 8 => {
                     handles.iter().for_each(riverrun::InterruptHandle::interrupt);

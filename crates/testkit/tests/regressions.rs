@@ -208,7 +208,8 @@ fn temporaries_are_kept_over_calls_by_register() {
     all_exit("keeps_temporaries.S", 41);
 }
 
-/// The default mode takes it from the psABI that a function's temporaries are nobody else's: precise code does not.
+/// The default mode takes it from the psABI that no other function uses a function's temporaries: precise code does
+/// not.
 #[cfg(feature = "compile")]
 #[test]
 fn precise_code_keeps_temporaries_that_the_callee_restores() {

@@ -1,4 +1,4 @@
-//! Programs that are stopped anywhere, saved, and continued in every engine end as if nobody had stopped them.
+//! Programs that are stopped anywhere, saved, and continued in every engine end as if they had run through.
 
 use riverrun::Snapshot;
 use riverrun_testkit::{Engine, Loaded, Outcome, Random, amount, assert_same, generate, run};

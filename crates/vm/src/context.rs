@@ -81,8 +81,8 @@ pub const JUMP_CACHE_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to the address of the window's tracker of written pages, out of reach of safe code.
 pub(crate) const TRACKER_OFFSET: usize = 2 << 10;
 const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
-/// From a [`VmContext`] to the mask of the window's guest addresses, a `u64` out of reach of safe code, which nobody changes
-/// while the window lives: engines that mask addresses take it from there.
+/// From a [`VmContext`] to the mask of the window's guest addresses, a `u64` out of reach of safe code, which the
+/// window writes when it is made: engines that mask addresses take it from there.
 pub const ADDRESS_MASK_OFFSET: usize = TRACKER_OFFSET + size_of::<usize>();
 const _: () = assert!(JUMP_CACHE_OFFSET + JUMP_CACHE_SIZE <= STATE_SIZE);
 

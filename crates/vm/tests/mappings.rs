@@ -328,7 +328,7 @@ fn moving_keeps_contents_and_permissions() {
     assert!(is_numbered(&window, page(115), 8) && is_zero(&window, page(123), 4));
     assert_eq!(window.used(), (15 + 12) * PAGE_SIZE);
     assert_counted(&mut window);
-    // Shorter, and again; what nobody may access is moved, too.
+    // Shorter, and again; what is inaccessible is moved, too.
     window.protect(page(115), 12 * PAGE_SIZE, Perm::NONE).unwrap();
     window.move_pages(page(115), 12 * PAGE_SIZE, START, 5 * PAGE_SIZE).unwrap();
     assert!(window.slice(START, 1).is_err());
@@ -452,7 +452,7 @@ fn refused_memory_changes_nothing() {
     window.unmap(page(30), much).unwrap();
     assert_eq!(window.regions(), old);
     assert!(window.slice(START, 8 * PAGE_SIZE).unwrap().iter().all(|&byte| byte == 3));
-    // Nobody can access what was not mapped, and what is mapped there later is zero.
+    // What was not mapped is inaccessible, and what is mapped there later is zero.
     window.map(page(9), 4 * PAGE_SIZE, writable()).unwrap();
     assert!(is_zero(&window, page(9), 4));
 }

@@ -29,8 +29,8 @@ impl Native {
     /// Answers one request. A fault of the C++ code ends the server, and an endless loop never ends.
     pub fn handle(self, path: &str, body: &[u8]) -> Reply {
         let size = path.len() + body.len();
-        // SAFETY: `room` gives `size` bytes, which nobody else uses until this thread calls the plugin again: its state
-        // is `thread_local`.
+        // SAFETY: `room` gives `size` bytes, which no other code uses until this thread calls the plugin again: its
+        // state is `thread_local`.
         let request = unsafe { slice::from_raw_parts_mut(room(size), size) };
         request[..path.len()].copy_from_slice(path.as_bytes());
         request[path.len()..].copy_from_slice(body);

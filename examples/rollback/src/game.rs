@@ -74,7 +74,7 @@ impl Game {
         self.machine.reset(snapshot)
     }
 
-    /// Who owns each cell, row by row: 0 nobody, 1 or 2.
+    /// Who owns each cell, row by row: 0 for neither player, 1 or 2.
     ///
     /// # Errors
     /// If the guest has no field.
@@ -92,7 +92,8 @@ impl Game {
     }
 
     /// A checksum of all that the guest remembers: memory that it can read, by address. What lies below the stack pointer
-    /// between two calls belongs to nobody, and engines differ there: compiled code keeps in registers what others save.
+    /// between two calls belongs to no function, and engines differ there: compiled code keeps in registers what others
+    /// save.
     ///
     /// # Errors
     /// If the guest has a region that it cannot read and says that it can.
@@ -109,7 +110,8 @@ impl Game {
     }
 }
 
-/// What a player holds in a frame. A player changes mind six times a second; the next change is nobody's guess.
+/// What a player holds in a frame. A player changes mind six times a second; the other player cannot predict the next
+/// change.
 pub fn keys(seed: u64, player: u32, frame: u64) -> Keys {
     let player = u64::from(player);
     let turn = frame.wrapping_add(5 * player) / 10;

@@ -90,7 +90,7 @@ fn play(session: &mut Session, options: &Options, is_shown: bool) -> Result<(), 
 
 /// Draws two rows of the field in one of text, and the costs below.
 fn show(session: &Session, options: &Options) -> Result<(), Box<dyn Error>> {
-    // By owner: nobody, the first, the second.
+    // By owner: neither player, the first, the second.
     const COLOURS: [u8; 3] = [236, 208, 39];
     let field = session.game().field()?;
     let colour = |x: usize, y: usize| COLOURS[usize::from(field[y * WIDTH + x]) % 3];

@@ -2,8 +2,8 @@
 //! with `--wrap=main`.
 //!
 //! Behind `main`, exit would destroy what the guest's functions use. So it first tells its host, by a system call of riverrun's
-//! own, that it is ready. A host that calls its functions stops it there. Where nobody knows the call, it fails, and the guest
-//! exits as ever.
+//! own, that it is ready. A host that calls its functions stops it there. Where the host does not know the call, it
+//! fails, and the guest exits as ever.
 
 use core::ffi::{c_char, c_int};
 

@@ -663,7 +663,7 @@ mod tests {
 
     #[test]
     fn unknown_jumps_may_need_everything() {
-        // No size: nobody knows where it ends.
+        // No size: the analysis does not know where it ends.
         let source = ".globl _start\n_start: li t3, 5\ncall callee\n ret\n.globl callee\ncallee: jr a2\n";
         assert_eq!(of("callee", source).0 & (T3 | A2), T3 | A2);
     }

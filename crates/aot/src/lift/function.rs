@@ -212,7 +212,7 @@ enum Selector<'c> {
     Target,
     /// By the index that it seems to have into its table; the target must be compared afterwards.
     Index(IntValue<'c>),
-    /// The index into a table that nobody can change, from the entry that it has loaded, and what that was.
+    /// The index into a table that is never writable, from the entry that it has loaded, and what that was.
     Entry(Fixed, IntValue<'c>, IntValue<'c>),
 }
 
@@ -299,7 +299,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         self.end(start, &block.end, result, &selector, facts.live);
     }
 
-    /// Where a block loads the entry of a table that nobody can change, by which its jump goes, and that table. Precise
+    /// Where a block loads the entry of a table that is never writable, by which its jump goes, and that table. Precise
     /// code trusts what is in memory alone.
     fn fixed(&self, block: &Block) -> Option<(usize, Fixed)> {
         let Terminator::JumpIndirect(targets) = &block.end else { return None };

@@ -68,8 +68,8 @@ pub(crate) fn parameters() -> Set {
     (A0..A0 + CALL_ARGUMENTS).fold(1 << RA | 1 << SP, |set, register| set | 1 << register)
 }
 
-/// The second result register, if nobody reads it: not the function, which returns to the host alone, nor the host, as
-/// callers of host-ABI entry points do not.
+/// The second result register, if neither the function reads it, which returns to the host alone, nor the host: callers
+/// of host-ABI entry points do not.
 pub(crate) fn unseen(function: &Function, imports: &Imports) -> Set {
     let returns = |end: &Terminator| {
         matches!(end, Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::Return)

@@ -80,7 +80,7 @@ void by_hand(riverrun::Func<int(int)> &play)
 
 #if RIVERRUN_COROUTINES
 
-/// A coroutine for which nobody waits.
+/// A coroutine that no other one awaits.
 struct Task {
     struct promise_type {
         Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }

@@ -206,7 +206,7 @@ impl Linux {
             return Err(Stop::Endless(self.threads.why_endless(is_nested)));
         }
         if let (true, Some(event)) = (self.clock.is_virtual(), event) {
-            // A timer that ends again and again may wake nobody.
+            // A timer that ends again and again may wake no thread.
             patience.check()?;
             self.clock.set_forward(event, instructions);
             return Ok(());

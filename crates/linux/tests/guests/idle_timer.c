@@ -1,4 +1,4 @@
-// Reads a pipe that nobody writes, while a timer ends again and again that nobody reads.
+// Reads a pipe that no thread writes, while a timer that no thread reads ends again and again.
 #include <sys/timerfd.h>
 #include <unistd.h>
 

@@ -336,7 +336,7 @@ static void rights(void) {
     SHOW(read(got, text, 19));
     printf("<%.5s>\n", text);
     close(got), close(accepted);
-    // What nobody accepts is closed with the listener.
+    // What the listener has not accepted is closed with it.
     close(client);
     client = socket(AF_UNIX, SOCK_STREAM, 0);
     SHOW(connect(client, NAMED("rights")));

@@ -21,7 +21,7 @@ static void with_info(int number, siginfo_t *info, void *context) {
     ucontext_t *saved = context;
     printf("signal %d, info %d, sender is me: %d, sp saved: %d\n", number, info->si_signo, info->si_pid == getpid(),
            saved->uc_mcontext.__gregs[2] > (unsigned long)&saved);
-    // The handler may change what it returns to: s11 belongs to nobody here.
+    // The handler may change what it returns to: the code here does not use s11.
     saved->uc_mcontext.__gregs[27] = 4711;
 }
 

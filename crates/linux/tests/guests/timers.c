@@ -184,7 +184,7 @@ static void timers(void) {
     SHOW(sum);
     SHOW(timer_delete(other));
 
-    // Of the processor's time, and one that tells nobody.
+    // Of the processor's time, and one that sends no signal.
     SHOW(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &other));
     spec = in_ms(1, 0);
     SHOW(timer_settime(other, 0, &spec, NULL));

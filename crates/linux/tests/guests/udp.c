@@ -128,7 +128,7 @@ static void client(int port) {
     SHOW(shutdown(fd, SHUT_WR));
 }
 
-// Nobody is at the port: the host says so.
+// No socket is at the port: the host says so.
 static void nobody(int port) {
     struct sockaddr_in server = to("127.0.0.1", port);
     int fd = socket(AF_INET, SOCK_DGRAM, 0);

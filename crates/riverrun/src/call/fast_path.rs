@@ -177,7 +177,7 @@ impl<T> Instance<T> {
     /// the next call takes it at once. Otherwise they are invalid afterwards.
     ///
     /// # Safety
-    /// As [`Instance::call`], and nobody waits in the guest: a suspended run of it is given up.
+    /// As [`Instance::call`], and no engine of it waits for a host function: a suspended run is given up.
     pub(crate) unsafe fn replace_hart(this: NonNull<Self>, hart: &Hart) {
         // SAFETY: as the caller promises. An engine that is prepared has no suspended frames.
         unsafe {
@@ -278,7 +278,7 @@ impl<T> Instance<T> {
     /// Puts the parameters in their places, and gives the sp.
     ///
     /// # Safety
-    /// As [`Instance::call`], and nobody waits in the guest.
+    /// As [`Instance::call`], and no engine of it waits for a host function.
     unsafe fn place<E: Exchange>(this: NonNull<Self>, exchange: E) -> Result<(Placed, u64), Error> {
         // SAFETY: as the caller promises.
         unsafe {
@@ -297,7 +297,7 @@ impl<T> Instance<T> {
     /// Stores the initial registers of an interpreted function in the state.
     ///
     /// # Safety
-    /// As [`Instance::call`], and nobody waits in the guest.
+    /// As [`Instance::call`], and no engine of it waits for a host function.
     #[inline(always)]
     unsafe fn begin(this: NonNull<Self>, first: [u64; CALL_ARGUMENTS], integers: usize, sp: u64) -> *mut VmContext {
         // SAFETY: no engine uses the state, as the guard was open.
@@ -399,7 +399,7 @@ impl<T> Instance<T> {
     /// Establishes the conditions of [`Ready`], except those on limits and the float environment; false if impossible.
     ///
     /// # Safety
-    /// As [`Instance::call`], and nobody waits in the guest.
+    /// As [`Instance::call`], and no engine of it waits for a host function.
     unsafe fn make_ready(this: NonNull<Self>) -> bool {
         // SAFETY: as the caller promises.
         unsafe {
@@ -491,7 +491,7 @@ struct PutBack {
 
 impl Drop for PutBack {
     fn drop(&mut self) {
-        // SAFETY: the instance, whose these are, outlives the call; nobody takes another position while a call has not
+        // SAFETY: the instance, whose these are, outlives the call; no other call takes a position before this one has
         // ended.
         unsafe { (*self.ready).put_back(&mut *self.state) };
     }

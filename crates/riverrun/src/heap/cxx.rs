@@ -61,7 +61,7 @@ struct Bytes {
 /// # let engine = Engine::new(&Config::new())?;
 /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
 /// # let mut machine = Linker::new(&engine).instantiate(&program, ())?;
-/// // A structure of the guest's has a string, which nobody has constructed yet.
+/// // A structure of the guest's has a string, which the guest has not constructed yet.
 /// let field = machine.heap().allocate(32)?;
 /// let name = CxxString::at(CxxLibrary::Libstdcxx, field);
 /// name.construct(&mut machine.heap(), "too long to be within the object itself")?;

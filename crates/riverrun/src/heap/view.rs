@@ -88,7 +88,7 @@ impl HeapState {
         if self.deferred.is_filled() {
             drop(self.deferred.take());
         }
-        // A heap that nobody has used has no records.
+        // A heap without allocations so far has no records.
         if self.reserved.is_empty() && records.reserved.is_empty() {
             return;
         }

@@ -239,8 +239,8 @@ impl<T> Machine<T> {
         self.linker().instantiate_from(&snapshot, data)
     }
 
-    /// Makes the machine as new, but for the host's own state: at the snapshot, without limits, and with nobody who can
-    /// interrupt it.
+    /// Makes the machine as new, but for the host's own state: at the snapshot, without limits, and with no handle that
+    /// can interrupt it.
     pub(crate) fn recycle(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
         snapshot.check(self.program())?;

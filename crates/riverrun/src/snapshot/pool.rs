@@ -1,7 +1,7 @@
 //! Pools: machines made from one snapshot, which go back to it after each use.
 //!
 //! A [`PooledMachine`] is restored when it is dropped, so that an idle machine holds nothing of its last user. Invariant:
-//! an idle machine's guest and limits are as those of a new machine, and nobody else can interrupt it.
+//! an idle machine's guest and limits are as those of a new machine, and no handle can interrupt it.
 
 use std::fmt;
 use std::mem::ManuallyDrop;

@@ -91,8 +91,8 @@ impl Announced {
         };
         let entry = Box::into_raw(Box::new(entry));
         let _list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the descriptor is static and, as the list, nobody else's under the lock; entries live until they are
-        // taken off the list.
+        // SAFETY: the descriptor is static, and the lock keeps other threads from it and the list; entries live until
+        // they are taken off the list.
         unsafe {
             let descriptor = announce(false);
             (*entry).next = (*descriptor).first;
@@ -109,7 +109,7 @@ impl Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         let _list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as in `new`; the entry is this one's, and nobody has it after gdb has been told.
+        // SAFETY: as in `new`; the entry is this one's, and gdb has no use for it once it has been told.
         unsafe {
             let descriptor = announce(false);
             let Entry { next, previous, .. } = *self.entry;

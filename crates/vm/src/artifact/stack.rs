@@ -81,7 +81,7 @@ impl Mapping {
 
     /// Keeps it for another machine, or gives it back.
     fn retire(self) {
-        // SAFETY: these pages of the stack are mapped, and nobody runs on it.
+        // SAFETY: these pages of the stack are mapped, and no engine runs on it.
         let discard = |len| unsafe { sys::discard(self.stack(), len) }.is_ok();
         if sys::room_is_free() && discard(SIZE - WARM) {
             let mut free = free();
@@ -93,7 +93,7 @@ impl Mapping {
                 return self::free().cold.push(self);
             }
         }
-        // SAFETY: this is the mapping of `new`, whole, and nobody runs on it.
+        // SAFETY: this is the mapping of `new`, whole, and no engine runs on it.
         unsafe { sys::release(self.0.as_ptr(), GUARD + SIZE) };
     }
 }

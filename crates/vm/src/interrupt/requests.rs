@@ -64,7 +64,7 @@ impl Requests {
         }
     }
 
-    /// Wakes no one any more: the guest does not wait.
+    /// Drops the waker: the guest does not wait any more.
     pub fn forget_waker(&self) {
         drop(self.take_waker());
     }

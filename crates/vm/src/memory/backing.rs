@@ -1,8 +1,8 @@
 //! Pages of a saved memory in a file of memory, from which windows map runs of pages instead of copying them.
 //!
 //! A [`SavedMemory`](super::saved::SavedMemory) gets one when a second window is made from it, and hands it on to those that
-//! are made from it while few pages change. It has only pages whose origin is zeros. Invariant: nobody writes the file once
-//! it is made.
+//! are made from it while few pages change. It has only pages whose origin is zeros. Invariant: only
+//! [`Backing::new`] writes the file.
 
 use std::io;
 use std::ops::Range;

@@ -30,7 +30,7 @@ pub struct Image {
     pub(super) file: ImageFile,
     pub(super) parts: Vec<ImagePart>,
     len: u64,
-    /// The file as the host sees it, once somebody compares with it.
+    /// The file as the host sees it, once a page is compared with it.
     view: OnceLock<FileView>,
     /// See [`Image::number`].
     number: u64,

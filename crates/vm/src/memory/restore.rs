@@ -62,7 +62,7 @@ impl Window {
     /// Adds the pages of a readable range that differ from their origin.
     fn save_range(&self, range: Range<u64>, image: &Image, pages: &mut Vec<(u64, Arc<Page>)>) -> io::Result<()> {
         let mut candidates = self.written_pages(range.clone());
-        // What is in a saved memory's file is nobody's own.
+        // What is in a saved memory's file is not the window's own.
         let backed = clipped(&self.backed, &range);
         if !backed.is_empty() {
             candidates.extend(backed.into_iter().flat_map(|range| range.step_by(PAGE_SIZE as usize)));
@@ -70,7 +70,7 @@ impl Window {
             candidates.dedup();
         }
         for address in candidates {
-            // SAFETY: the page is mapped and readable, and `&self` excludes that anybody writes it.
+            // SAFETY: the page is mapped and readable, and `&self` excludes writers.
             let page = unsafe { &*self.host(address).cast::<Page>() };
             if page != self.origin(image, address)? {
                 let known = self.base.as_ref().and_then(|base| base.page(address)).filter(|known| ***known == *page);
@@ -85,7 +85,7 @@ impl Window {
         let Some(base) = &self.base else { return Err(io::Error::other("what is tracked has a base")) };
         let mut changes = Vec::new();
         for address in runs.iter().flat_map(|run| run.clone().step_by(PAGE_SIZE as usize)) {
-            // SAFETY: runs are mapped and readable, and `&self` excludes that anybody writes them.
+            // SAFETY: runs are mapped and readable, and `&self` excludes writers.
             let page = unsafe { &*self.host(address).cast::<Page>() };
             let known = base.page(address);
             let origin = self.origin(image, address)?;
@@ -106,7 +106,7 @@ impl Window {
         let writable = writable.map(|region| region.start..region.end).collect();
         let window = self.host(0);
         if self.tracker().is_none() {
-            // SAFETY: nobody runs a window that is borrowed uniquely; `drop` frees the tracker.
+            // SAFETY: no engine runs a window that is borrowed uniquely; `drop` frees the tracker.
             unsafe { tracker::install(self.state.as_ptr(), Tracker::new(window)) };
         }
         // A run is a mapping, and parts what it is taken from.
@@ -213,7 +213,7 @@ impl Window {
                     Some((_, page)) => page,
                     None => self.origin(image, address)?,
                 };
-                // SAFETY: runs are mapped and writable, and `&mut self` excludes that anybody looks at them.
+                // SAFETY: runs are mapped and writable, and `&mut self` excludes readers.
                 unsafe { self.host(address).cast::<Page>().copy_from_nonoverlapping(page, 1) };
             }
         }

@@ -1,7 +1,7 @@
 //! A guest's memory at one moment, shared by any number of machines and threads.
 //!
 //! [`Window::save`](crate::Window::save) makes one, [`Window::restore`](crate::Window::restore) gives a window its
-//! contents. It keeps only pages that differ from their *origin*, which is what a page holds before anybody writes it: the
+//! contents. It keeps only pages that differ from their *origin*, which is what a page holds before it is written: the
 //! program's image, or zeros. Invariant: regions and pages are those of a window (sorted, whole pages, none writable and
 //! executable, within the addresses that can be mapped). [`SavedMemory::from_parts`] checks that for parts from a file.
 
@@ -88,7 +88,7 @@ impl std::fmt::Display for SavedMemoryError {
 
 impl std::error::Error for SavedMemoryError {}
 
-/// A [`SavedMemory`] for as long as somebody else has it.
+/// A [`SavedMemory`] for as long as it has owners, which this is not.
 #[derive(Debug)]
 pub(crate) struct WeakSavedMemory(Weak<Saved>);
 
@@ -226,7 +226,7 @@ impl SavedMemory {
         self.0.backing.get_or_init(make).as_ref()
     }
 
-    /// Whether somebody else has it, too.
+    /// Whether it has another owner.
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

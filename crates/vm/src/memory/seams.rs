@@ -77,7 +77,7 @@ impl Seams {
         self.foreign.splice(first..last, std::iter::once(start..end));
     }
 
-    /// Notes that nobody can access a range, and that its foreign parts have been replaced by mappings without a page:
+    /// Notes that a range cannot be accessed, and that its foreign parts have been replaced by mappings without a page:
     /// the kernel merges these with what is native in the range.
     pub(crate) fn absorb(&mut self, range: &Range<u64>) {
         if self.native_within(range.clone()).is_empty() {

@@ -61,7 +61,7 @@ fn list() -> MutexGuard<'static, Vec<Spare>> {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the windows of an image back, which nobody else can use.
+/// Gives the windows of an image back, which no other image can use.
 fn forget(image: u64) {
     release(|spare| spare.image == image);
 }
@@ -105,7 +105,7 @@ fn keep(spare: Spare) {
     drop(unused);
 }
 
-/// The oldest window that nobody can use, or that is of another program than this image's.
+/// The oldest window that is useless, or that is of another program than this image's.
 fn replaceable(list: &[Spare], image: u64) -> Option<usize> {
     list.iter().position(|other| !other.is_useful() || other.image != image)
 }

@@ -8,7 +8,7 @@
 //! guest may only read are in runs from the start, so that no mapping of the kernel's reaches across.
 //!
 //! Invariant: every page that differs from the saved memory is in a run, or `is_on` is false. The fault handler runs on the
-//! thread that uses the window, while an engine waits at the access, so nobody else uses the tracker then.
+//! thread that uses the window, while an engine waits at the access, so no other code uses the tracker then.
 
 use std::io;
 use std::ops::Range;
@@ -172,7 +172,7 @@ pub(crate) unsafe fn resolve_write(state: *mut VmContext, address: usize) -> boo
     if tracker.is_null() || address < window {
         return false;
     }
-    // SAFETY: the window owns the tracker, and nobody uses it while its engine runs.
+    // SAFETY: the window owns the tracker, and no other code uses it while its engine runs.
     let tracker = unsafe { &mut *tracker };
     match tracker.is_on {
         true => tracker.note((address - window) as u64 & !(PAGE_SIZE - 1)),
@@ -188,7 +188,7 @@ pub(crate) fn tracker_of(state: *mut VmContext) -> *mut *mut Tracker {
 /// Gives a tracker to the window with this state.
 ///
 /// # Safety
-/// The state is that of a window that nobody runs, which frees the tracker with [`free`].
+/// The state is that of a window that no engine runs, which frees the tracker with [`free`].
 pub(crate) unsafe fn install(state: *mut VmContext, tracker: Tracker) {
     // SAFETY: as the caller promises.
     unsafe { tracker_of(state).write(Box::into_raw(Box::new(tracker))) };

@@ -251,7 +251,7 @@ impl Window {
     #[cold]
     fn clear_predictions(&mut self, owner: u64) -> bool {
         if mem::replace(&mut self.predictions_owner, owner) == 0 {
-            // Nobody has written to them.
+            // No owner has written to them.
             return false;
         }
         let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
@@ -359,7 +359,7 @@ impl Drop for Window {
             return;
         }
         let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
-        // SAFETY: nobody runs what is dropped.
+        // SAFETY: no engine runs what is dropped.
         unsafe { tracker::free(self.state.as_ptr()) };
         // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
         unsafe { sys::release(reservation.cast(), reserved(self.space)) };

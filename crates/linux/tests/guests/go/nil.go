@@ -1,4 +1,4 @@
-// A nil pointer's use is a panic, which recover gives back; one in a goroutine, too, and one that nobody recovers.
+// A nil pointer's use is a panic, which recover gives back; one in a goroutine, too, and one that is not recovered.
 package main
 
 import (

@@ -44,7 +44,8 @@ pub(crate) fn writable_room_is_free() -> bool {
     *IS_FREE
 }
 
-/// Whether a reservation that nobody uses takes nothing from the rest of the process: it has no limit of addresses or data.
+/// Whether a reservation that no window uses takes nothing from the rest of the process: it has no limit of addresses
+/// or data.
 pub(crate) fn room_is_free() -> bool {
     let is_unlimited = |resource| {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -75,7 +76,7 @@ fn has_guards() -> bool {
 /// The advice that makes pages guards.
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 
-/// Makes pages ones that nobody can access any more. They stay in the mapping that they are in, if the kernel can do that.
+/// Makes pages inaccessible. They stay in the mapping that they are in, if the kernel can do that.
 ///
 /// # Safety
 /// They lie in a reservation and have never been mapped otherwise, and no view of them is held.
@@ -107,7 +108,7 @@ pub(crate) unsafe fn release(start: *mut u8, len: usize) {
     }
 }
 
-/// Maps pages that are zero, and that nobody can access.
+/// Maps pages that are zero and inaccessible.
 ///
 /// # Safety
 /// They lie in a reservation, and no view of them is held.
@@ -119,7 +120,7 @@ pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize) -> io::Result<()> {
     unsafe { map(start, len, ANONYMOUS | libc::MAP_FIXED, -1, 0) }
 }
 
-/// Maps pages of a file, copied where they are written to; nobody can access them.
+/// Maps pages of a file, copied where they are written to; they are inaccessible at first.
 ///
 /// # Safety
 /// As [`map_zeros`].
@@ -148,7 +149,7 @@ pub(crate) unsafe fn move_pages(from: *mut u8, len: usize, to: *mut u8, new_len:
     if between == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: as the caller promises; nobody else knows the pages' address.
+    // SAFETY: as the caller promises; no other code knows the pages' address.
     unsafe {
         place(between.cast(), len, to, new_len).inspect_err(|_| {
             if place(between.cast(), len, from, len).is_err() {
@@ -207,7 +208,7 @@ pub(crate) unsafe fn protect(start: *mut u8, len: usize, perm: Perm) -> io::Resu
     }
 }
 
-/// Maps pages that nobody can access. The kernel refuses to count writable ones only after it has unmapped what they
+/// Maps inaccessible pages. The kernel refuses to count writable ones only after it has unmapped what they
 /// replace, and another thread could take such a gap: so [`protect`] makes them writable.
 unsafe fn map(start: *mut u8, len: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<()> {
     let flags = flags | libc::MAP_PRIVATE;
@@ -238,7 +239,7 @@ pub(crate) fn memory_file(name: &CStr) -> io::Result<File> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is fresh and owned by nobody else.
+    // SAFETY: the descriptor is fresh and has no other owner.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
@@ -263,7 +264,7 @@ impl ImageFile {
         self.0.set_len(len)
     }
 
-    /// Its first `len` bytes, as memory that can be read. Nobody may write the file from now on.
+    /// Its first `len` bytes, as memory that can be read. The caller does not write the file any more.
     ///
     /// # Errors
     /// If the host refuses.
@@ -289,7 +290,7 @@ impl ImageFile {
     }
 }
 
-/// A file in memory that nobody writes any more, mapped.
+/// A file in memory whose content does not change any more, mapped.
 #[derive(Debug)]
 pub(crate) struct FileView {
     start: NonNull<u8>,
@@ -439,7 +440,7 @@ mod tests {
         let mut image = ImageFile::new().unwrap();
         image.set_len(64 * PAGE_SIZE as u64).unwrap();
         let start = reserve(PAGES * PAGE_SIZE, true).unwrap().as_ptr();
-        // SAFETY: all of it lies in the reservation, which nobody else uses.
+        // SAFETY: all of it lies in the reservation, which no other code uses.
         unsafe {
             map_file(start.add(8 * PAGE_SIZE), 64 * PAGE_SIZE, &image, 0).unwrap();
             protect(start.add(8 * PAGE_SIZE), 64 * PAGE_SIZE, Perm::READ | Perm::WRITE).unwrap();

@@ -61,7 +61,7 @@ impl Names {
     }
 
     /// The symbol of the host-ABI entry point of the function that begins at an address.
-    pub(crate) fn host_entry(&self, start: u64) -> String {
+    pub(crate) fn host_abi_entry(&self, start: u64) -> String {
         self.part(start, "host")
     }
 

@@ -98,10 +98,10 @@ impl<'a> Program<'a> {
     }
 
     /// The re-entry points of a function between its start and that of the next one.
-    pub(crate) fn entrances(&self, function: &Function) -> impl Iterator<Item = u64> {
+    pub(crate) fn reentry_points(&self, function: &Function) -> impl Iterator<Item = u64> {
         let is_own = |at: &u64| self.starts.range(..=at).next_back() == Some(&function.start);
         let polls = function.polls.keys().copied();
-        function.entrances().chain(polls).filter(|&at| !is_copied(at)).filter(is_own)
+        function.reentry_points().chain(polls).filter(|&at| !is_copied(at)).filter(is_own)
     }
 }
 

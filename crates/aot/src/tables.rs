@@ -5,7 +5,7 @@ use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValue, GlobalValue, PointerValue};
-use riverrun_vm::artifact::{Dispatch, ENTRANCES_SYMBOL, HOST_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL};
+use riverrun_vm::artifact::{Dispatch, HOST_ABI_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL, REENTRY_POINTS_SYMBOL};
 
 use crate::emit::{self, Phases};
 use crate::error::CompileError;
@@ -18,7 +18,7 @@ use crate::schedule::Schedule;
 /// The object with the dispatch table, the re-entry points and the host-ABI entry points.
 pub(crate) fn object(
     program: &Program<'_>,
-    entrances: &[u64],
+    reentry_points: &[u64],
     host_entered: &[u64],
     header: &Header,
     options: &CompileOptions,
@@ -37,12 +37,12 @@ pub(crate) fn object(
     let dispatch = dispatch(&ir, program, has_bodies);
     ir.define_searcher(program.dispatch_bits);
     let i32 = ir.bits(32);
-    let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
+    let all: Vec<_> = std::iter::once(reentry_points.len() as u64).chain(reentry_points.iter().copied()).collect();
     let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();
-    let entrances = constant(&ir, &program.names.table(ENTRANCES_SYMBOL), &i32.const_array(&all));
-    let host_entries = host_entries(&ir, host_entered);
+    let reentry_points = constant(&ir, &program.names.table(REENTRY_POINTS_SYMBOL), &i32.const_array(&all));
+    let host_abi_entries = host_abi_entries(&ir, host_entered);
     if program.names.is_linked {
-        descriptor(&ir, program, [dispatch, entrances, host_entries], header);
+        descriptor(&ir, program, [dispatch, reentry_points, host_abi_entries], header);
     } else {
         constant(&ir, IDENTITY_SYMBOL, &context.const_string(&header.identity(), false));
     }
@@ -96,15 +96,15 @@ fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>, has_bodies: bool) -> GlobalV
     constant(ir, &name, &kind.const_named_struct(&columns))
 }
 
-/// The table of host-ABI entry points; see [`HOST_ENTRIES_SYMBOL`].
-fn host_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
+/// The table of host-ABI entry points; see [`HOST_ABI_ENTRIES_SYMBOL`].
+fn host_abi_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
     let pairs = ir.i64.array_type(2).array_type(starts.len() as u32);
-    let name = ir.names.table(HOST_ENTRIES_SYMBOL);
+    let name = ir.names.table(HOST_ABI_ENTRIES_SYMBOL);
     let kind = ir.context.struct_type(&[ir.i64.into(), pairs.into()], false);
     let global = ir.module.add_global(kind.as_basic_type_enum(), None, &name);
     let here = global.as_pointer_value().const_to_int(ir.i64);
     let entry = |&start: &u64| {
-        let code = ir.host_entry(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
+        let code = ir.host_abi_entry(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
         ir.i64.const_array(&[ir.int(start), code.const_sub(here)])
     };
     let entries: Vec<_> = starts.iter().map(entry).collect();
@@ -127,9 +127,9 @@ fn descriptor<'c>(ir: &Ir<'c>, program: &Program<'_>, tables: [GlobalValue<'c>; 
     };
     let [text_start, text_end] = bounds(&names.section().unwrap_or_default());
     let [exits_start, exits_end] = bounds(&names.fault_exits());
-    let [dispatch, entrances, host_entries] = tables.map(|global| global.as_pointer_value());
+    let [dispatch, reentry_points, host_abi_entries] = tables.map(|global| global.as_pointer_value());
     let sealed = sealed.as_pointer_value();
-    let fields = [sealed, dispatch, entrances, host_entries, text_start, text_end, exits_start, exits_end];
+    let fields = [sealed, dispatch, reentry_points, host_abi_entries, text_start, text_end, exits_start, exits_end];
     let descriptor = ir.context.const_struct(&fields.map(Into::into), false);
     constant(ir, &names.artifact(), &descriptor).set_visibility(GlobalVisibility::Default);
 }

@@ -17,7 +17,7 @@ use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
 use crate::kept_objects::{KeptObjects, Key};
-use crate::lift::{Callers, Ir, Surroundings, declare, host_entries, lift};
+use crate::lift::{Callers, Ir, Surroundings, declare, host_abi_entries, lift};
 use crate::link::link;
 use crate::options::CompileOptions;
 use crate::program::Program;
@@ -184,9 +184,9 @@ fn compile_as(
         program.libcall(function.start).is_none() && !program.interpreted.contains(&function.start)
     };
     let entered = functions.iter().filter(is_entered);
-    let mut entrances: Vec<u64> = entered.flat_map(|function| program.entrances(function)).collect();
-    entrances.sort_unstable();
-    entrances.dedup();
+    let mut reentry_points: Vec<u64> = entered.flat_map(|function| program.reentry_points(function)).collect();
+    reentry_points.sort_unstable();
+    reentry_points.dedup();
     let header = Header {
         options: Options {
             quick: if program.quick.is_empty() { Quick::Nothing } else { options.quick },
@@ -203,7 +203,7 @@ fn compile_as(
         let llvms = functions.iter().map(|function| function.start).filter(|start| !program.quick.contains(start));
         objects.push(quick::others(&program.left_out, llvms, &program.names)?);
     }
-    objects.push(tables::object(&program, &entrances, &host_entered, &header, options, &mut phases)?);
+    objects.push(tables::object(&program, &reentry_points, &host_entered, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();
     let object = link(&objects, linked.is_some())?;
@@ -229,7 +229,7 @@ fn host_entered<'a>(
 ) -> Vec<&'a Function> {
     // A program whose exports are invalid cannot be loaded to run, so their errors do not matter here.
     let exports: BTreeSet<u64> = image.exports().into_iter().flatten().map(|export| export.address).collect();
-    let suits = |function: &&Function| exports.contains(&function.start) && host_entries::suits(function, options);
+    let suits = |function: &&Function| exports.contains(&function.start) && host_abi_entries::suits(function, options);
     functions.iter().filter(|function| !quick.contains(&function.start)).filter(suits).collect()
 }
 

@@ -80,7 +80,7 @@ pub struct Code {
     /// The argument and result registers of imports whose types the program declares, by number.
     host_calls: OnceLock<HashMap<u32, CallRegisters>>,
     /// A bit for each parcel of two bytes: the re-entry points of compiled code. Empty if there is no compiled code.
-    entrances: Vec<u64>,
+    reentry_points: Vec<u64>,
     /// A number that no other code of this process has; not 0.
     id: u64,
 }
@@ -129,7 +129,7 @@ impl Code {
             hardware: has_hardware(),
             touches_float_environment: OnceLock::new(),
             host_calls: OnceLock::new(),
-            entrances: Vec::new(),
+            reentry_points: Vec::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
         // SAFETY: no other thread has the code yet. The first op belongs to no instruction.
@@ -156,23 +156,23 @@ impl Code {
 
     /// The fallback code for compiled code: the interpreter exits wherever control reaches one of these addresses, the
     /// re-entry points of compiled code.
-    pub fn around(mut self, entrances: impl Iterator<Item = u64>) -> Code {
-        self.entrances = vec![0; self.map.len().div_ceil(64)];
-        for entrance in entrances {
-            if let Some((word, bit)) = self.entrance_bit(entrance) {
-                self.entrances[word] |= bit;
+    pub fn fallback(mut self, reentry_points: impl Iterator<Item = u64>) -> Code {
+        self.reentry_points = vec![0; self.map.len().div_ceil(64)];
+        for reentry_point in reentry_points {
+            if let Some((word, bit)) = self.reentry_bit(reentry_point) {
+                self.reentry_points[word] |= bit;
             }
         }
         self
     }
 
-    fn entrance_bit(&self, pc: u64) -> Option<(usize, u64)> {
+    fn reentry_bit(&self, pc: u64) -> Option<(usize, u64)> {
         let parcel = (pc.checked_sub(self.text.start)? / 2) as usize;
-        (parcel / 64 < self.entrances.len()).then_some((parcel / 64, 1 << (parcel % 64)))
+        (parcel / 64 < self.reentry_points.len()).then_some((parcel / 64, 1 << (parcel % 64)))
     }
 
-    fn is_entrance(&self, pc: u64) -> bool {
-        self.entrance_bit(pc).is_some_and(|(word, bit)| self.entrances[word] & bit != 0)
+    fn is_reentry_point(&self, pc: u64) -> bool {
+        self.reentry_bit(pc).is_some_and(|(word, bit)| self.reentry_points[word] & bit != 0)
     }
 
     /// Stores the addresses of this code's tables in the state of a machine, for handlers.
@@ -300,8 +300,8 @@ impl Code {
     }
 
     fn instruction(&self, pc: u64) -> Decoded {
-        if self.is_entrance(pc) {
-            return Decoded::ENTRANCE;
+        if self.is_reentry_point(pc) {
+            return Decoded::REENTRY_POINT;
         }
         match step::fetch(&self.image, pc) {
             Ok(inst) => match Decoded::new(&inst, pc, self.hardware) {

@@ -383,7 +383,7 @@ handlers! {
     }
 
     /// Where compiled code is entered.
-    fn entrance[](hart) {
+    fn reentry_point[](hart) {
         exit_chain(hart, Reason::Entry, 0)
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum Operation {
     /// An exit: the reference interpreter executes the instruction.
     Step,
     /// An exit: compiled code can be entered here.
-    Entrance,
+    ReentryPoint,
 }
 
 /// An operation with its operands.
@@ -63,7 +63,7 @@ impl Decoded {
         Decoded { operation: Operation::Step, rs1: 0, rs2: 0, rs3: 0, rd: SINK_SLOT, imm: 0, len: 0 };
 
     /// The exit at a re-entry point of compiled code.
-    pub(crate) const ENTRANCE: Decoded = Decoded { operation: Operation::Entrance, ..Decoded::STEP };
+    pub(crate) const REENTRY_POINT: Decoded = Decoded { operation: Operation::ReentryPoint, ..Decoded::STEP };
 
     /// Whether control may continue after it.
     pub(crate) fn falls_through(&self) -> bool {

@@ -137,7 +137,7 @@ pub(crate) fn alone(decoded: &Decoded, check: bool, is_masked: bool) -> Handler 
         Operation::HostCall(registers) => host_call(registers),
         Operation::SystemCall => system_call,
         Operation::Step => step,
-        Operation::Entrance => entrance,
+        Operation::ReentryPoint => reentry_point,
     }
 }
 

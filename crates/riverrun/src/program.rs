@@ -75,7 +75,7 @@ impl ProgramCode {
     /// Adds compiled code, which machines use from now on in place of what there was.
     fn improve(&self, file: &Executable, artifact: Artifact) -> Result<(), Error> {
         file.check_space(&artifact)?;
-        let fallback = file.new_code()?.around(artifact.entrances());
+        let fallback = file.new_code()?.fallback(artifact.reentry_points());
         self.compiled.add(artifact, fallback);
         Ok(())
     }

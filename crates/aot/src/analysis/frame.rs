@@ -22,7 +22,7 @@ pub(crate) fn private_accesses(function: &Function) -> BTreeSet<(u64, usize)> {
 
 fn find(function: &Function) -> Option<BTreeSet<(u64, usize)>> {
     // What is not seen of a function may make a pointer to its frame, and come back behind one of its calls or to a loop.
-    let is_entered = || function.entrances().next().is_some() || !function.polls.is_empty();
+    let is_entered = || function.reentry_points().next().is_some() || !function.polls.is_empty();
     if !function.orphans.is_empty() || function.extent != Extent::Whole && is_entered() {
         return None;
     }

@@ -43,7 +43,7 @@ pub(crate) enum Extent {
 impl Function {
     /// Its re-entry points: the continuations of its calls, landing pads of exceptions, loops that are entered, and the
     /// continuations of calls in copies, to which only those calls return.
-    pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn reentry_points(&self) -> impl Iterator<Item = u64> {
         let comes_back = |end: &Terminator| end.is_call() || matches!(end, Terminator::ReturnInside { .. });
         let calls = self.blocks.values().filter(move |block| comes_back(&block.end));
         calls.flat_map(|block| block.end.successors()).chain(self.entered_blocks())

@@ -17,8 +17,8 @@ const INTEGERS: Set = (1 << 32) - 2;
 pub(crate) fn narrow(function: &Function) -> BTreeMap<u64, Set> {
     let mut narrow: BTreeMap<u64, Set> = function.blocks.keys().map(|&start| (start, INTEGERS)).collect();
     narrow.insert(function.start, 0);
-    for entrance in function.entrances() {
-        narrow.insert(entrance, 0);
+    for point in function.reentry_points() {
+        narrow.insert(point, 0);
     }
     let mut changed = true;
     while changed {

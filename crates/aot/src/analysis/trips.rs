@@ -33,10 +33,10 @@ struct Known {
 /// The headers of short loops among those that would poll.
 pub(super) fn short_loops(function: &Function, polls: &BTreeMap<u64, BTreeSet<u64>>) -> BTreeSet<u64> {
     let predecessors = predecessors(function);
-    let entrances: BTreeSet<u64> = function.entrances().chain([function.start]).collect();
+    let reentry_points: BTreeSet<u64> = function.reentry_points().chain([function.start]).collect();
     let is_short =
         |header: u64| instructions(function, &predecessors, header).is_some_and(|executed| executed <= SHORT);
-    polls.keys().copied().filter(|header| !entrances.contains(header) && is_short(*header)).collect()
+    polls.keys().copied().filter(|header| !reentry_points.contains(header) && is_short(*header)).collect()
 }
 
 /// How many instructions all iterations of the innermost loop with this header execute; `None` if that is unknown.

@@ -16,7 +16,7 @@ pub(crate) struct Continuations<'c> {
     /// Where calls continue after a mismatched return.
     pub(crate) mismatched: Label<'c>,
     /// Where the function continues after an exit at its start: at the state's pc.
-    pub(crate) entrance: Label<'c>,
+    pub(crate) reentry: Label<'c>,
     /// Where control goes to exit at a pc where the function can be entered, with the pc and all registers in the state.
     pub(crate) limit: Label<'c>,
     /// Where faulting accesses of precise code go, with all registers and the pc in the state.
@@ -30,7 +30,7 @@ impl<'c> Continuations<'c> {
         let labels = entered.map(|block| (block, ir.block(function))).collect();
         let block = || ir.block(function);
         let labels = RefCell::new(labels);
-        Continuations { labels, mismatched: block(), entrance: block(), limit: block(), fault: block() }
+        Continuations { labels, mismatched: block(), reentry: block(), limit: block(), fault: block() }
     }
 
     /// The continuation at an address.
@@ -45,7 +45,7 @@ impl<'c> Continuations<'c> {
 
     /// Fills these blocks in a host-ABI entry point, to which nothing returns.
     pub(crate) fn finish_unused(&self, ir: &Ir<'c>) {
-        for label in self.labels.borrow().values().chain([&self.mismatched, &self.entrance, &self.limit, &self.fault]) {
+        for label in self.labels.borrow().values().chain([&self.mismatched, &self.reentry, &self.limit, &self.fault]) {
             ir.builder.position_at_end(*label);
             ir.unreachable();
         }

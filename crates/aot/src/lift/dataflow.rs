@@ -129,10 +129,10 @@ pub(crate) fn facts(
     let pinned = registers::pinned_set(fuel);
     let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
     let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { pinned };
-    for (entrance, dirty) in
-        [(function.start, dirty)].into_iter().chain(function.entrances().map(|at| (at, behind(at))))
+    for (point, dirty) in
+        [(function.start, dirty)].into_iter().chain(function.reentry_points().map(|at| (at, behind(at))))
     {
-        if let Some(facts) = facts.get_mut(&entrance) {
+        if let Some(facts) = facts.get_mut(&point) {
             facts.dirty = dirty;
         }
     }

@@ -21,13 +21,13 @@ pub(crate) const BEHIND: i64 = RESERVE_BEHIND - RESERVE;
 /// The blocks that begin with a test of whether the whole reserve will be left at their end.
 pub(crate) fn tests(function: &Function) -> BTreeSet<u64> {
     let leads_to = |end: &Terminator| if end.is_call() { Vec::new() } else { end.successors() };
-    let entrances = || function.entrances().filter(|at| function.blocks.contains_key(at));
-    let roots = std::iter::once(function.start).chain(entrances()).chain(function.blocks.keys().copied());
+    let reentry_points = || function.reentry_points().filter(|at| function.blocks.contains_key(at));
+    let roots = std::iter::once(function.start).chain(reentry_points()).chain(function.blocks.keys().copied());
     let order = order(function, roots, leads_to);
     let mut tests = order.headers();
     tests.insert(function.start);
     // By blocks: what is left at least where they begin.
-    let mut left: BTreeMap<u64, i64> = entrances().map(|at| (at, BEHIND)).collect();
+    let mut left: BTreeMap<u64, i64> = reentry_points().map(|at| (at, BEHIND)).collect();
     for &start in order.postorder.iter().rev() {
         let block = &function.blocks[&start];
         let least = left.get(&start).map_or(i64::MIN, |left| left - block.insts.len() as i64);

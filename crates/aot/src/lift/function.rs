@@ -19,7 +19,7 @@ use crate::lift::dataflow::{self, Facts};
 use crate::lift::fault_exits::Group;
 use crate::lift::float_flags;
 use crate::lift::fuel;
-use crate::lift::host_entries;
+use crate::lift::host_abi_entries;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::libcalls::KnownLibcall;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set, to_commit};
@@ -53,7 +53,7 @@ const SMALL: usize = 48;
 /// Adds the host function of `function` to the module, or its host-ABI entry point if the module's callers are the host.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
     match (ir.callers, surroundings.libcall(function.start)) {
-        (Callers::Host, _) => lift_own(ir, ir.host_entry(function.start), function, None, surroundings),
+        (Callers::Host, _) => lift_own(ir, ir.host_abi_entry(function.start), function, None, surroundings),
         (Callers::Guest, Some(known)) => lift_libcall(ir, function, known, surroundings),
         (Callers::Guest, None) => lift_own(ir, ir.function(function.start), function, None, surroundings),
     }
@@ -143,7 +143,7 @@ fn lift_own<'c>(
     let numbers = call_numbers(function.start, &function.blocks, surroundings.budget());
     let mut dirty = match ir.callers {
         Callers::Guest => registers::pinned_set(ir.options.fuel),
-        Callers::Host => host_entries::parameters(),
+        Callers::Host => host_abi_entries::parameters(),
     };
     // Host callers commit as they begin, so that a loop does not do it again and again.
     if dataflow::is_host_caller(function, &numbers) {
@@ -155,7 +155,8 @@ fn lift_own<'c>(
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let polls: BTreeMap<u64, Label<'c>> = function.polls.keys().map(|&header| (header, ir.block(host))).collect();
     let entry = ir.here();
-    let unseen = if ir.callers == Callers::Host { host_entries::unseen(function, surroundings.imports()) } else { 0 };
+    let unseen =
+        if ir.callers == Callers::Host { host_abi_entries::unseen(function, surroundings.imports()) } else { 0 };
     let behind =
         |start| to_commit(ir, surroundings.liveness().block_live_out(function.start, address(start)) & !unseen);
     let facts = dataflow::facts(function, ir.options.fuel, state_resident, dirty, &behind, surroundings.budget());
@@ -461,9 +462,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         if start == self.function.start {
             self.site(start, 0, !0).exit_at_start();
             // The dispatcher enters functions in the middle by this exit at their beginning.
-            return ir.jump(self.continuations.entrance);
+            return ir.jump(self.continuations.reentry);
         }
-        if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
+        if ir.callers == Callers::Guest && self.function.reentry_points().any(|at| at == start) {
             // It is entered anew: coming back would be one more selector on from here.
             return self.stop_for_good(start);
         }
@@ -506,7 +507,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 self.continuations.at(ir, self.host, header);
             }
         }
-        let entrances: BTreeSet<u64> = self.function.entrances().collect();
+        let reentry_points: BTreeSet<u64> = self.function.reentry_points().collect();
         let arrivals = self.continuations.all();
         let behind_system_calls: BTreeSet<u64> = self.function.behind_system_calls().collect();
         for (&next, &label) in &arrivals {
@@ -516,7 +517,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             if behind_system_calls.contains(&next) {
                 registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
             }
-            if self.polls.contains_key(&next) && !entrances.contains(&next) {
+            if self.polls.contains_key(&next) && !reentry_points.contains(&next) {
                 registers.commit(ir, !self.facts[&next].dirty);
                 self.come_back(next);
             } else {

@@ -50,7 +50,7 @@ pub(crate) enum Space {
 pub(crate) enum Callers {
     /// Compiled code, by its own convention.
     Guest,
-    /// The host, by its convention: see [`crate::lift::host_entries`].
+    /// The host, by its convention: see [`crate::lift::host_abi_entries`].
     Host,
 }
 

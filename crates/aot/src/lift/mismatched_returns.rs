@@ -38,9 +38,9 @@ impl<'c> Continuations<'c> {
             targets.push((built(ir.builder.build_and(ra, ir.int(!1), "")), self.mismatched));
             ir.jump(choice);
         }
-        if begin(self.entrance) {
+        if begin(self.reentry) {
             let pc = ir.field(registers.base(ir), convention::PC);
-            targets.push((ir.load(ir.i64.into(), pc, Space::State).into_int_value(), self.entrance));
+            targets.push((ir.load(ir.i64.into(), pc, Space::State).into_int_value(), self.reentry));
             ir.jump(choice);
         }
         if begin(choice) {

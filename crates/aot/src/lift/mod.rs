@@ -10,7 +10,7 @@
 //! - [`fuel`]: where it tests its fuel.
 //! - [`continuations`]: its continuations; [`mismatched_returns`]: what returns to others of them.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise mode; [`fault_exits`]: where they fault.
-//! - [`host_calls`]: host calls; [`slot_calls`]: those with raw values; [`host_entries`]: host-ABI entry points.
+//! - [`host_calls`]: host calls; [`slot_calls`]: those with raw values; [`host_abi_entries`]: host-ABI entry points.
 //! - [`libcalls`]: the bodies of libcalls.
 //! - [`transfer`]: calls, returns and exits; [`look_up`]: calls by register.
 
@@ -22,8 +22,8 @@ mod floats;
 mod fuel;
 mod function;
 mod guarded;
+pub(crate) mod host_abi_entries;
 mod host_calls;
-pub(crate) mod host_entries;
 mod ir;
 mod libcalls;
 mod lines;

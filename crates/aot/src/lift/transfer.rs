@@ -26,7 +26,7 @@ impl<'c> Site<'_, 'c> {
     /// Frames of host-ABI entry points cannot be suspended: they are dropped.
     pub(super) fn exit(&self, reason: Reason, resume: u64) {
         if self.ir.callers == Callers::Host {
-            return self.exit_host_entry(reason);
+            return self.exit_host_abi_entry(reason);
         }
         self.store_field(convention::REASON, reason as u64);
         self.store_field(convention::RESUME, resume);

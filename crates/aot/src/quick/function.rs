@@ -563,7 +563,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
     /// Fills the blocks to which control comes from elsewhere.
     fn finish(&mut self, chosen: Value) {
         let function = self.function;
-        let entered: BTreeSet<u64> = function.entrances().chain(function.polls.keys().copied()).collect();
+        let entered: BTreeSet<u64> = function.reentry_points().chain(function.polls.keys().copied()).collect();
         for at in entered {
             self.continuation(at);
         }

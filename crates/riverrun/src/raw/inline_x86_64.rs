@@ -70,9 +70,9 @@ impl InlineFunc {
     /// The function, for inline code of a binding if `is_open`.
     pub fn new<B: Binding>(func: DynFunc, is_open: bool) -> InlineFunc {
         let Target { function, compiled, interpreted, .. } = &func.target;
-        let (code, entry_token): (EnterCode, EntryToken) = match function.host_entry() {
+        let (code, entry_token): (EnterCode, EntryToken) = match function.host_abi_entry() {
             _ if !is_open || !func.is_few() => (enter_compiled::<B>, EntryToken::NONE),
-            Some(_) => (enter_host_entry::<B>, *compiled),
+            Some(_) => (enter_host_abi_entry::<B>, *compiled),
             None if *compiled != EntryToken::NONE => (enter_compiled::<B>, *compiled),
             None => match func.parameters().len() {
                 0 => (enter_interpreter::<B, 0>, *interpreted),
@@ -127,7 +127,7 @@ macro_rules! keep_registers {
 /// # Safety
 /// As of [`EnterCode`].
 #[unsafe(naked)]
-unsafe extern "C" fn enter_host_entry<B: Binding>(
+unsafe extern "C" fn enter_host_abi_entry<B: Binding>(
     func: *const InlineFunc,
     machine: *mut c_void,
     first: u64,
@@ -172,7 +172,7 @@ unsafe extern "C" fn enter_host_entry<B: Binding>(
     )
 }
 
-/// Where exits from [`enter_host_entry`] continue: it returns to its caller.
+/// Where exits from [`enter_host_abi_entry`] continue: it returns to its caller.
 ///
 /// # Safety
 /// It must not be called: exits read its first instruction.

@@ -16,7 +16,7 @@ pub use host::features::Features;
 pub use host::float_env::{FloatEnv, GuestFloats};
 
 pub(crate) use host::enter::{
-    Stubs, call_host_entry, enter_function, fault_entry, interrupt_entry, outermost_returned, stubs,
+    Stubs, call_host_abi_entry, enter_function, fault_entry, interrupt_entry, outermost_returned, stubs,
 };
 pub(crate) use host::exit::enter_host;
 pub(crate) use host::owner;

@@ -6,7 +6,7 @@ use std::fmt;
 /// The artifact's symbol for the dispatch table.
 pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
 /// The artifact's symbol for the re-entry points: their number and their guest addresses, sorted, in 32 bits each.
-pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
+pub const REENTRY_POINTS_SYMBOL: &str = "riverrun_reentry_points";
 
 /// The artifact's section of [`crate::FaultExit`]s.
 pub const FAULT_EXITS_SECTION: &str = "riverrun_fault_exits";

@@ -10,10 +10,10 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::loaded::Artifact;
-use super::workspace::{Entrance, Lookup, Workspace};
+use super::workspace::{EntryPoint, Lookup, Workspace};
 use crate::arch::{
-    FloatEnv, Stubs, call_host_entry, enter_function, exit_engine, fault_entry, interrupt_entry, outermost_returned,
-    stubs,
+    FloatEnv, Stubs, call_host_abi_entry, enter_function, exit_engine, fault_entry, interrupt_entry,
+    outermost_returned, stubs,
 };
 use crate::callable::Callable;
 use crate::context::VmContext;
@@ -28,7 +28,7 @@ use crate::context::EngineContext;
 
 /// How compiled code is entered at a pc.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry(Entrance);
+pub struct Entry(EntryPoint);
 
 /// Where suspended frames resume.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ impl Prepared {
 
 impl Callable {
     /// The function's host-ABI entry point, if it has one; it runs on its caller's stack.
-    pub fn host_entry(&self) -> Option<usize> {
+    pub fn host_abi_entry(&self) -> Option<usize> {
         (self.entry != 0 && self.entry != enter_function as *const () as usize).then_some(self.entry)
     }
 
@@ -93,8 +93,8 @@ impl Callable {
     /// needs a1.
     pub fn new(artifact: &Artifact, pc: u64, gives_a1: bool) -> Option<Callable> {
         let function = artifact.function(pc).filter(|_| !artifact.options().fuel)?;
-        let host_entry = artifact.host_entry(pc).filter(|_| !gives_a1);
-        let entry = host_entry.unwrap_or(enter_function as *const () as usize);
+        let host_abi_entry = artifact.host_abi_entry(pc).filter(|_| !gives_a1);
+        let entry = host_abi_entry.unwrap_or(enter_function as *const () as usize);
         Some(Callable { entry, function })
     }
 }
@@ -118,7 +118,7 @@ pub unsafe fn call(
     arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
-    unsafe { call_host_entry(state, function, sp, arguments) }
+    unsafe { call_host_abi_entry(state, function, sp, arguments) }
 }
 
 /// The activation of [`call`], with the entry guard that it owns.
@@ -213,16 +213,16 @@ impl Execution {
         let pc = state.hart.pc;
         let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.hart.x(1) == pc);
         if self.resume.is_some_and(fits) {
-            return Some(Entry(Entrance::Resume));
+            return Some(Entry(EntryPoint::Resume));
         }
         let Execution { artifact, workspace, .. } = self;
         let lookup = workspace.as_mut().expect(AWAKE).lookup(pc);
         if lookup.pc != pc {
-            let inside = || Some(Entrance::Inside(artifact.function(artifact.entered_at(pc)?)?));
-            let entrance = artifact.function(pc).map(Entrance::Start).or_else(inside);
-            *lookup = Lookup { pc, entrance };
+            let inside = || Some(EntryPoint::Inside(artifact.function(artifact.entered_at(pc)?)?));
+            let entry_point = artifact.function(pc).map(EntryPoint::Start).or_else(inside);
+            *lookup = Lookup { pc, entry_point };
         }
-        lookup.entrance.map(Entry)
+        lookup.entry_point.map(Entry)
     }
 
     /// Runs the guest from its pc, for which the caller has just got `entry`. Returns the exit, and the number of
@@ -243,7 +243,7 @@ impl Execution {
         let fuel = limit as i64;
         // Functions test their fuel at the start. Entered elsewhere, they execute up to `RESERVE_BEHIND` instructions
         // before they test.
-        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, Entrance::Start(_)) {
+        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, EntryPoint::Start(_)) {
             return (Exit::Refused, 0);
         }
         let resume = self.resume.take();
@@ -285,14 +285,14 @@ impl Execution {
     ///
     /// # Safety
     /// As [`Execution::run`], whose activation has begun; the guest's float environment is in force.
-    unsafe fn enter(&self, entrance: Entrance, state: *mut VmContext) {
+    unsafe fn enter(&self, entry_point: EntryPoint, state: *mut VmContext) {
         // SAFETY: as the caller promises. The stack is only this execution's, with whole frames where it is resumed; the
         // target is a function of the artifact, whose convention the stubs are for.
         unsafe {
-            match entrance {
-                Entrance::Resume => (self.stubs.resume)(state),
-                Entrance::Start(target) => (self.stubs.enter)(state, target, self.workspace().stack.top()),
-                Entrance::Inside(target) => {
+            match entry_point {
+                EntryPoint::Resume => (self.stubs.resume)(state),
+                EntryPoint::Start(target) => (self.stubs.enter)(state, target, self.workspace().stack.top()),
+                EntryPoint::Inside(target) => {
                     let pc = (*state).hart.pc;
                     // With this stack limit the function exits at once, and is resumed at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);

@@ -12,10 +12,10 @@ pub struct LinkedArtifact {
     /// Of [`Header::SIZE`] bytes, for an artifact without a shared object.
     pub(crate) header: *const u8,
     pub(crate) dispatch: *const u64,
-    /// As [`crate::artifact::ENTRANCES_SYMBOL`].
-    pub(crate) entrances: *const u32,
-    /// As [`crate::artifact::HOST_ENTRIES_SYMBOL`].
-    pub(crate) host_entries: *const u64,
+    /// As [`crate::artifact::REENTRY_POINTS_SYMBOL`].
+    pub(crate) reentry_points: *const u32,
+    /// As [`crate::artifact::HOST_ABI_ENTRIES_SYMBOL`].
+    pub(crate) host_abi_entries: *const u64,
     pub(crate) text_start: *const u8,
     pub(crate) text_end: *const u8,
     /// The table of accesses that may fault; null if there are none.

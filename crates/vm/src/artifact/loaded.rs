@@ -15,10 +15,10 @@ use memmap2::MmapOptions;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::debugger::{self, Announced};
-use super::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
+use super::dispatch::{DISPATCH_SYMBOL, Dispatch, FAULT_EXITS_SECTION, IDENTITY_SYMBOL, REENTRY_POINTS_SYMBOL};
 use super::error::ArtifactError;
 use super::header::{Header, Identity, Options, ProgramHash};
-use super::host_entries::{HOST_ENTRIES_SYMBOL, HostEntries};
+use super::host_abi_entries::{HOST_ABI_ENTRIES_SYMBOL, HostAbiEntries};
 use super::linked::LinkedArtifact;
 use super::mapping::Mapping;
 use crate::arch::enter_function;
@@ -33,9 +33,9 @@ pub const GUEST_FILE: &str = "guest-text";
 pub struct Artifact {
     header: Header,
     dispatch: Dispatch,
-    host_entries: HostEntries,
+    host_abi_entries: HostAbiEntries,
     /// The re-entry points, sorted; in the object.
-    entrances: &'static [u32],
+    reentry_points: &'static [u32],
     starts: OnceLock<Vec<u32>>,
     /// The fault exits of accesses; in the object.
     fault_exits: &'static [FaultExit],
@@ -143,13 +143,14 @@ impl Artifact {
         let dispatch =
             unsafe { Dispatch::new(table(DISPATCH_SYMBOL, "table of functions")? as *const u64, header.dispatch_bits) };
         // SAFETY: as before; the list's first word is its length.
-        let entrances = unsafe {
-            let list = table(ENTRANCES_SYMBOL, "list of entrances")? as *const u32;
+        let reentry_points = unsafe {
+            let list = table(REENTRY_POINTS_SYMBOL, "list of reentry_points")? as *const u32;
             std::slice::from_raw_parts(list.add(1), *list as usize)
         };
         // SAFETY: as before.
-        let host_entries =
-            unsafe { HostEntries::new(table(HOST_ENTRIES_SYMBOL, "table of host-ABI entry points")? as *const u64) };
+        let host_abi_entries = unsafe {
+            HostAbiEntries::new(table(HOST_ABI_ENTRIES_SYMBOL, "table of host-ABI entry points")? as *const u64)
+        };
         // SAFETY: as before; the object's section has nothing else.
         let fault_exits = object.section_by_name(FAULT_EXITS_SECTION).map_or(&[][..], |section| unsafe {
             let first = place(section.address()) as *const FaultExit;
@@ -161,13 +162,13 @@ impl Artifact {
             announced.get_or_init(|| Announced::new(bytes, mapping.bias));
         }
         Ok(Artifact {
-            entrances,
+            reentry_points,
             starts,
             fault_exits,
             code: start..start + text.size() as usize,
             header,
             dispatch,
-            host_entries,
+            host_abi_entries,
             loaded: Some(Loaded { path, announced, mapping, file }),
         })
     }
@@ -186,16 +187,18 @@ impl Artifact {
             return Err(ArtifactError::Program);
         }
         // SAFETY: the compiler has made the tables, and linked code is never unmapped.
-        let (dispatch, host_entries) =
-            unsafe { (Dispatch::new(linked.dispatch, header.dispatch_bits), HostEntries::new(linked.host_entries)) };
+        let (dispatch, host_abi_entries) = unsafe {
+            (Dispatch::new(linked.dispatch, header.dispatch_bits), HostAbiEntries::new(linked.host_abi_entries))
+        };
         // SAFETY: as before.
-        let (entrances, fault_exits) = unsafe {
-            let entrances = std::slice::from_raw_parts(linked.entrances.add(1), *linked.entrances as usize);
-            (entrances, linked.fault_exits())
+        let (reentry_points, fault_exits) = unsafe {
+            let reentry_points =
+                std::slice::from_raw_parts(linked.reentry_points.add(1), *linked.reentry_points as usize);
+            (reentry_points, linked.fault_exits())
         };
         let code = linked.text_start as usize..linked.text_end as usize;
         let starts = OnceLock::new();
-        Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, loaded: None })
+        Ok(Artifact { header, dispatch, host_abi_entries, reentry_points, starts, fault_exits, code, loaded: None })
     }
 
     /// Registers the code for debuggers that attach later; one that was attached at loading knows it already. Code that is
@@ -233,8 +236,8 @@ impl Artifact {
     }
 
     /// The guest addresses at which code can be entered: starts and re-entry points.
-    pub fn entrances(&self) -> impl Iterator<Item = u64> {
-        self.starts().iter().chain(self.entrances).map(|&pc| u64::from(pc))
+    pub fn reentry_points(&self) -> impl Iterator<Item = u64> {
+        self.starts().iter().chain(self.reentry_points).map(|&pc| u64::from(pc))
     }
 
     /// The number of its functions.
@@ -253,21 +256,21 @@ impl Artifact {
     }
 
     /// The host-ABI entry point of the function that begins at `pc`.
-    pub(crate) fn host_entry(&self, pc: u64) -> Option<usize> {
-        self.host_entries.find(pc)
+    pub(crate) fn host_abi_entry(&self, pc: u64) -> Option<usize> {
+        self.host_abi_entries.find(pc)
     }
 
     /// The guest address of the function whose host code, or host-ABI entry point, has the nearest start at or before
     /// `host`.
     pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
-        let bodies = self.dispatch.before(host).into_iter().chain(self.host_entries.before(host));
+        let bodies = self.dispatch.before(host).into_iter().chain(self.host_abi_entries.before(host));
         bodies.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
     }
 
     /// The start of the function that has the re-entry point `pc`.
     pub(crate) fn entered_at(&self, pc: u64) -> Option<u64> {
         let pc = u32::try_from(pc).ok()?;
-        self.entrances.binary_search(&pc).ok()?;
+        self.reentry_points.binary_search(&pc).ok()?;
         let starts = self.starts();
         let behind = starts.partition_point(|&start| start <= pc);
         Some(u64::from(*starts.get(behind.checked_sub(1)?)?))

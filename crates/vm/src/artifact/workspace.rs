@@ -12,7 +12,7 @@ use super::stack::Stack;
 
 /// An entry, with the host address of the function.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Entrance {
+pub(super) enum EntryPoint {
     /// Resumes the suspended frames.
     Resume,
     /// At a function's start.
@@ -25,13 +25,13 @@ pub(super) enum Entrance {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup {
     pub(super) pc: u64,
-    pub(super) entrance: Option<Entrance>,
+    pub(super) entry_point: Option<EntryPoint>,
 }
 
 /// Entries of the cache of look-ups.
 const LOOKUPS: usize = 64;
 /// An empty entry.
-const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
+const EMPTY: Lookup = Lookup { pc: 1, entry_point: None };
 
 /// A host stack, and the cache of look-ups in an artifact.
 #[derive(Debug)]

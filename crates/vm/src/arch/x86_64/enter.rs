@@ -225,7 +225,7 @@ convention!(counting, true);
 /// # Safety
 /// As [`Stubs::enter`].
 #[inline(always)]
-pub(crate) unsafe fn call_host_entry(
+pub(crate) unsafe fn call_host_abi_entry(
     state: *mut VmContext,
     function: &Callable,
     sp: u64,

@@ -2,26 +2,26 @@
 
 /// The symbol of the table of host-ABI entry points: their number, and for each, sorted, the guest address of its function
 /// and the distance of its code from the table.
-pub const HOST_ENTRIES_SYMBOL: &str = "riverrun_host_entries";
+pub const HOST_ABI_ENTRIES_SYMBOL: &str = "riverrun_host_abi_entries";
 
 /// A function's guest address, and the distance of its host-ABI entry point from the table.
 type Entry = [u64; 2];
 
 /// The table: exported functions with a second body that the host calls by its own convention.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HostEntries {
+pub(crate) struct HostAbiEntries {
     /// The table's address.
     here: usize,
     entries: &'static [Entry],
 }
 
-impl HostEntries {
+impl HostAbiEntries {
     /// # Safety
     /// The compiler has made the table, and it stays.
-    pub(crate) unsafe fn new(table: *const u64) -> HostEntries {
+    pub(crate) unsafe fn new(table: *const u64) -> HostAbiEntries {
         // SAFETY: as the caller promises; the table's first word is its length.
         let entries = unsafe { std::slice::from_raw_parts(table.add(1).cast(), *table as usize) };
-        HostEntries { here: table as usize, entries }
+        HostAbiEntries { here: table as usize, entries }
     }
 
     fn code(&self, entry: &Entry) -> usize {

@@ -58,8 +58,8 @@ impl<'c> Ir<'c> {
 
     /// The host-ABI entry point of the guest function at `start`, declared if necessary. Its parameters are the callee, sp,
     /// the first arguments, and the window.
-    pub(crate) fn host_entry(&self, start: u64) -> FunctionValue<'c> {
-        self.declare(&self.names.host_entry(start), self.host_prototype(self.i64, WINDOW - 1, 1))
+    pub(crate) fn host_abi_entry(&self, start: u64) -> FunctionValue<'c> {
+        self.declare(&self.names.host_abi_entry(start), self.host_prototype(self.i64, WINDOW - 1, 1))
     }
 }
 
@@ -111,7 +111,7 @@ impl<'c> Site<'_, 'c> {
         let fork = registers.fork();
         ir.branch_likely(is_home, home, mismatched);
         ir.builder.position_at_end(mismatched);
-        self.exit_host_entry(Reason::Returned);
+        self.exit_host_abi_entry(Reason::Returned);
         ir.unreachable();
         registers.rejoin(fork);
         ir.builder.position_at_end(home);
@@ -120,7 +120,7 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Exits with all registers committed, dropping this frame. Code after this is unreachable.
-    pub(super) fn exit_host_entry(&self, reason: Reason) {
+    pub(super) fn exit_host_abi_entry(&self, reason: Reason) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
         registers.flush(ir, registers.dirty(true));

@@ -2,7 +2,8 @@
 //! at once or by others.
 //!
 //! A folder is a module, too: what its files import, it imports. Beside the children of a module stands the module's
-//! own file, which may use them all; a child that uses what stands in that file closes a circle as any other.
+//! own file, which may use them all; a child that uses what stands in that file closes a circle as any other. A type's
+//! functions may stand in several modules, and what one of them calls as `Self::name` is an import of that one's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,6 +39,8 @@ struct Source {
     files: BTreeMap<Module, TokenStream>,
     /// Modules with a file, and those that are written in one.
     modules: BTreeSet<Module>,
+    /// The modules that have the inherent functions of types, by their names.
+    functions: BTreeMap<(String, String), Module>,
     arrows: Arrows,
 }
 
@@ -47,10 +50,53 @@ impl Source {
         for file in ["lib.rs", "main.rs"].map(|name| folder.join(name)).into_iter().filter(|file| file.exists()) {
             source.add(&file, folder, Vec::new());
         }
-        for (module, tokens) in source.files.clone() {
-            source.walk(tokens, &module, &module);
-        }
+        source.follow();
         source
+    }
+
+    /// Finds the arrows between the files.
+    fn follow(&mut self) {
+        let files = self.files.clone();
+        files.iter().for_each(|(module, tokens)| self.find_functions(tokens.clone(), module));
+        files.into_iter().for_each(|(module, tokens)| self.walk(tokens, &module, &module));
+    }
+
+    /// Notes which inherent functions a module has.
+    fn find_functions(&mut self, tokens: TokenStream, module: &Module) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for at in 0..tokens.len() {
+            let Some((implemented, body)) = implementation(&tokens[at..]).filter(|(of, _)| !of.is_trait) else {
+                continue;
+            };
+            let body: Vec<TokenTree> = body.into_iter().collect();
+            for words in body.windows(2) {
+                if let [TokenTree::Ident(word), TokenTree::Ident(name)] = words
+                    && *word == "fn"
+                {
+                    self.functions.insert((implemented.name.clone(), name.to_string()), module.clone());
+                }
+            }
+        }
+    }
+
+    /// Notes the modules of those that the functions of a type call of it as `Self::name`.
+    fn follow_self(&mut self, name: &str, body: TokenStream, file: &Module) {
+        let body: Vec<TokenTree> = body.into_iter().collect();
+        for at in 0..body.len() {
+            match &body[at..] {
+                [TokenTree::Ident(word), rest @ ..] if *word == "Self" && is_separator(rest) => {
+                    let Some(TokenTree::Ident(called)) = rest.get(2) else { continue };
+                    if let Some(module) = self.functions.get(&(name.to_owned(), called.to_string())).cloned() {
+                        let shown = format!("{}, for {name}::{called}", module.join("::"));
+                        if *file != module {
+                            self.arrows.entry((file.clone(), module)).or_insert(shown);
+                        }
+                    }
+                }
+                [TokenTree::Group(group), ..] => self.follow_self(name, group.stream(), file),
+                _ => {}
+            }
+        }
     }
 
     /// Adds a file, and those of the modules that it declares, which lie in `folder`.
@@ -77,6 +123,9 @@ impl Source {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while at < tokens.len() {
+            if let Some((implemented, body)) = implementation(&tokens[at..]) {
+                self.follow_self(&implemented.name, body, file);
+            }
             if is_test(&tokens[at..]) {
                 at += 2;
                 // To the end of what is tested: its body, or the semicolon.
@@ -171,6 +220,33 @@ fn declared(tokens: TokenStream) -> Vec<Declared> {
         }
     }
     found
+}
+
+/// What an `impl` is for.
+struct Implemented {
+    name: String,
+    is_trait: bool,
+}
+
+/// The implementation that begins here, if one does, with its body.
+fn implementation(tokens: &[TokenTree]) -> Option<(Implemented, TokenStream)> {
+    let [TokenTree::Ident(word), rest @ ..] = tokens else { return None };
+    let end = rest.iter().position(ends_item).filter(|_| *word == "impl")?;
+    let TokenTree::Group(body) = &rest[end] else { return None };
+    let mut implemented = Implemented { name: String::new(), is_trait: false };
+    // The last name outside of angle brackets.
+    let mut depth = 0;
+    for token in &rest[..end] {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+            TokenTree::Punct(punct) if punct.as_char() == '>' => depth -= 1,
+            TokenTree::Ident(name) if *name == "where" => break,
+            TokenTree::Ident(name) if depth == 0 && *name == "for" => implemented.is_trait = true,
+            TokenTree::Ident(name) if depth == 0 => implemented.name = name.to_string(),
+            _ => {}
+        }
+    }
+    Some((implemented, body.stream()))
 }
 
 fn ends_item(token: &TokenTree) -> bool {
@@ -333,4 +409,22 @@ fn imports_are_found() {
     source.walk(text.parse().unwrap(), &here, &here);
     let found: Vec<String> = source.arrows.keys().map(|(_, to)| to.join("::")).collect();
     assert_eq!(found, ["", "a", "a::b"]);
+}
+
+#[test]
+fn what_functions_of_a_type_call_of_it_counts() {
+    let module = |name: &str| vec![name.to_owned()];
+    let mut source = Source::default();
+    let texts = [
+        ("a", "impl<T: X<Y>> Type<T> { fn first() { loop { Self::second() } } fn third() {} }"),
+        ("b", "impl<T> Type<T> where T: Z { fn second() { Self::own(); Self::VALUE } fn own() {} }"),
+        ("c", "impl Trait for Type { fn second() { Self::third() } }"),
+        ("d", "impl Other { fn f() { Self::second() } }"),
+    ];
+    for (name, text) in texts {
+        source.files.insert(module(name), text.parse().unwrap());
+    }
+    source.follow();
+    let found: Vec<_> = source.arrows.keys().map(|(from, to)| (from[0].as_str(), to[0].as_str())).collect();
+    assert_eq!(found, [("a", "b"), ("c", "a")]);
 }

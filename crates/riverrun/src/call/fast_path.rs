@@ -203,47 +203,6 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Has calls take the fast path of compiled code from now on, if the machine has such that it can enter.
-    ///
-    /// # Safety
-    /// The instance is alive, and its preparations are forgotten.
-    pub(crate) unsafe fn choose_fast_path(this: NonNull<Self>) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let engine = (*this.as_ptr()).execution.as_ref();
-            (*this.as_ptr()).engine = engine.filter(|engine| !engine.counts_fuel()).map(|_| PlainEngine::Compiled);
-        }
-    }
-
-    /// Lets the outermost run's compiled code rest while the guest waits. [`Instance::wake_engine`] is called before it
-    /// is used.
-    ///
-    /// # Safety
-    /// The instance is alive, no engine runs on it, and no call waits for the fast path.
-    pub(crate) unsafe fn rest_engine(this: NonNull<Self>) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            Self::forget_ready(this);
-            (*this.as_ptr()).execution.iter_mut().for_each(|engine| engine.rest());
-        }
-    }
-
-    /// Ends the rest. If the host has no memory for a stack, the guest is interpreted from now on.
-    ///
-    /// # Safety
-    /// As [`Instance::rest_engine`].
-    #[inline(always)]
-    pub(crate) unsafe fn wake_engine(this: NonNull<Self>) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let engine = (*this.as_ptr()).execution.as_mut();
-            if engine.is_some_and(|engine| engine.wake().is_err()) {
-                (*this.as_ptr()).execution = None;
-                Self::choose_fast_path(this);
-            }
-        }
-    }
-
     /// The results of [`Instance::attempt`].
     ///
     /// # Safety

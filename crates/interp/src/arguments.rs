@@ -6,7 +6,7 @@ use riverrun_program::{CallRegisters, CallResults};
 use crate::operation::{Decoded, Operation};
 
 /// Arguments that engines pass to host functions in registers.
-pub(crate) const ARGUMENTS: usize = 5;
+pub(crate) const ARGUMENTS: usize = riverrun_vm::REGISTER_ARGUMENTS;
 const A0: u8 = 10;
 
 /// Where an argument comes from.

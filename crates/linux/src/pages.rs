@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::Stop;
 use crate::space::Space;
 
-const PAGE: u64 = 4096;
+const PAGE: u64 = riverrun::PAGE_SIZE;
 /// What a page takes beside its bytes.
 const OVERHEAD: u64 = 64;
 

@@ -56,6 +56,7 @@ typedef struct riverrun_limits riverrun_limits_t;
 typedef struct riverrun_program riverrun_program_t;
 
 typedef struct riverrun_function_name riverrun_function_name_t;
+typedef struct riverrun_tier_up_statistics riverrun_tier_up_statistics_t;
 typedef struct riverrun_file_status riverrun_file_status_t;
 /** What is in a directory, as a list says it: of that call alone. */
 typedef struct riverrun_entries riverrun_entries_t;
@@ -306,6 +307,26 @@ struct riverrun_function_name {
     const char *name;
     /** Its types, as i32 (f32, ptr); NULL if the program does not say. */
     const char *signature;
+};
+
+/** What was compiled of a program while it ran. Times are in nanoseconds. */
+struct riverrun_tier_up_statistics {
+    /** Samples of interpreted code so far, each of 524,288 instructions, those of earlier starts in the cache included. */
+    uint64_t samples;
+    /** Compilations that were successful, in this process. */
+    uint64_t compilations;
+    /** Functions that have compiled code now. */
+    uint64_t functions;
+    /** How long the compiler has run, in this process. */
+    uint64_t time_ns;
+    /** When there was the present code, after the program was loaded. */
+    uint64_t since_ns;
+    /** Whether the compiler is running. */
+    bool is_compiling;
+    /** Whether the code was made quickly, and better code follows. */
+    bool is_quick;
+    /** Why nothing more is compiled, as long as the program lives; NULL if that is not so. */
+    const char *failure;
 };
 
 /** What there is of a path in a file system of the host. */
@@ -636,10 +657,19 @@ void riverrun_config_set_call_depth(riverrun_config_t *config, uint32_t runs) RI
 void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRUN_NOEXCEPT;
 
 /**
+ * Keeps compiled code in a folder, which is made when it is needed: programs use what they find there, and what is compiled
+ * while they run stays for their next start. Only users and processes that have all rights of the host may be able to
+ * write there: compiled code runs with these. The command's cache is $XDG_CACHE_HOME/riverrun; both may use the same.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_config_set_cache(riverrun_config_t *config,
+    const char *folder) RIVERRUN_NOEXCEPT;
+
+/**
  * Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
  * turn out to be hot. compiler is the path of riverrun-compile, or its name if it is to be searched for as
  * commands are: what it makes runs with all rights of the host. With counts_fuel the code counts instructions;
- * machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled.
+ * machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled, and
+ * riverrun_program_tier_up says why. A cache keeps what is compiled, and the profile by riverrun_program_keep_profile.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_config_set_tier_up(riverrun_config_t *config, const char *compiler,
     bool counts_fuel) RIVERRUN_NOEXCEPT;
@@ -685,6 +715,17 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_compile(const riverrun_prog
 
 /** Whether the program has compiled code. */
 bool riverrun_program_is_compiled(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
+
+/** What was compiled of the program while it ran. False if it is not compiled so (riverrun_config_set_tier_up). */
+bool riverrun_program_tier_up(const riverrun_program_t *program,
+    riverrun_tier_up_statistics_t *statistics) RIVERRUN_NOEXCEPT;
+
+/**
+ * Keeps the profile of the program in the cache, so that its next start goes on where this one ends. Does nothing if it is
+ * not compiled as it runs, or if there is no cache.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_keep_profile(
+    const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
 
 /** How many functions the program exports by name. */
 size_t riverrun_program_exports(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;

@@ -74,10 +74,24 @@ pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Con
     config.map(|config| config.0.single_step(on));
 }
 
+/// Keeps compiled code in a folder, which is made when it is needed: programs use what they find there, and what is compiled
+/// while they run stays for their next start. Only users and processes that have all rights of the host may be able to
+/// write there: compiled code runs with these. The command's cache is `$XDG_CACHE_HOME/riverrun`; both may use the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_cache(config: Option<&mut Config>, folder: *const c_char) -> Returned {
+    guard(|| {
+        let folder = text(folder, "folder")?;
+        // SAFETY: the header says who may write there.
+        unsafe { given(config, "config")?.0.cache(folder) };
+        Ok(())
+    })
+}
+
 /// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
 /// turn out to be hot. `compiler` is the path of `riverrun-compile`, or its name if it is to be searched for as
 /// commands are: what it makes runs with all rights of the host. With `counts_fuel` the code counts instructions;
-/// machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled.
+/// machines with a limit of fuel use no other. If the compiler fails, nothing more is compiled, and
+/// `riverrun_program_tier_up` says why. A cache keeps what is compiled, and the profile by `riverrun_program_keep_profile`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_tier_up(
     config: Option<&mut Config>,

@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::arguments::{Out, array, given, misuse, text};
 use crate::config::Engine;
@@ -14,6 +15,8 @@ pub struct Program {
     pub(crate) program: riverrun::Program,
     /// Names and signatures of exports and imports as C has them.
     names: OnceLock<Names>,
+    /// Why nothing more is compiled of it, likewise.
+    failure: OnceLock<CString>,
 }
 
 #[derive(Debug)]
@@ -40,7 +43,7 @@ pub struct FunctionName {
 
 impl Program {
     fn new(program: riverrun::Program) -> Box<Program> {
-        Box::new(Program { program, names: OnceLock::new() })
+        Box::new(Program { program, names: OnceLock::new(), failure: OnceLock::new() })
     }
 
     fn names(&self) -> &Names {
@@ -155,6 +158,60 @@ fn compile(_: &riverrun::Program, _: &str, _: bool) -> crate::arguments::Result<
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_program_is_compiled(program: Option<&Program>) -> bool {
     program.is_some_and(|program| program.program.is_compiled())
+}
+
+/// What was compiled of a program while it ran. Times are in nanoseconds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TierUpStatistics {
+    /// Samples of interpreted code so far, each of 524,288 instructions, those of earlier starts in the cache included.
+    pub samples: u64,
+    /// Compilations that were successful, in this process.
+    pub compilations: u64,
+    /// Functions that have compiled code now.
+    pub functions: u64,
+    /// How long the compiler has run, in this process.
+    pub time_ns: u64,
+    /// When there was the present code, after the program was loaded.
+    pub since_ns: u64,
+    /// Whether the compiler is running.
+    pub is_compiling: bool,
+    /// Whether the code was made quickly, and better code follows.
+    pub is_quick: bool,
+    /// Why nothing more is compiled, as long as the program lives; NULL if that is not so.
+    pub failure: *const c_char,
+}
+
+/// What was compiled of the program while it ran. False if it is not compiled so (`riverrun_config_set_tier_up`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_tier_up(
+    program: Option<&Program>,
+    statistics: Out<'_, TierUpStatistics>,
+) -> bool {
+    guard_value(false, || {
+        let Program { program, failure, .. } = program?;
+        let now = program.tier_up()?;
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let failure = now.failure.map_or(ptr::null(), |text| failure.get_or_init(|| c_string(text)).as_ptr());
+        statistics?.write(TierUpStatistics {
+            samples: now.samples,
+            compilations: now.compilations as u64,
+            functions: now.functions as u64,
+            time_ns: nanoseconds(now.time),
+            since_ns: nanoseconds(now.since),
+            is_compiling: now.is_compiling,
+            is_quick: now.is_quick,
+            failure,
+        });
+        Some(true)
+    })
+}
+
+/// Keeps the profile of the program in the cache, so that its next start goes on where this one ends. Does nothing if it is
+/// not compiled as it runs, or if there is no cache.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_keep_profile(program: Option<&Program>) -> Returned {
+    guard(|| Ok(given(program, "program")?.program.keep_profile()?))
 }
 
 /// How many functions the program exports by name.

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "result.hpp"
 #include "value.hpp"
@@ -44,6 +45,12 @@ class Config {
         riverrun_config_set_single_step(config_.get(), on);
         return *this;
     }
+    /// Keeps compiled code in a folder: only users who have all rights of this process may be able to write there.
+    Config &cache(const char *folder)
+    {
+        Result<void>(Error(riverrun_config_set_cache(config_.get(), folder))).value();
+        return *this;
+    }
     /// Compiles programs while they run, by the program `riverrun-compile` at this path or of this name.
     Config &tier_up(const char *compiler, bool counts_fuel = false)
     {
@@ -71,6 +78,9 @@ class Engine {
   private:
     std::unique_ptr<riverrun_engine_t, detail::Delete<riverrun_engine_delete>> engine_;
 };
+
+/// What was compiled of a program while it ran: see riverrun_tier_up_statistics_t.
+using TierUpStatistics = riverrun_tier_up_statistics_t;
 
 /// A program, loaded and checked once. May be used by any number of threads and machines.
 class Program {
@@ -105,6 +115,18 @@ class Program {
         return Program(compiled);
     }
     bool is_compiled() const noexcept { return riverrun_program_is_compiled(program_.get()); }
+
+    /// What was compiled of it while it ran; nothing if it is not compiled so (Config::tier_up).
+    std::optional<TierUpStatistics> tier_up() const noexcept
+    {
+        TierUpStatistics statistics;
+        if (!riverrun_program_tier_up(program_.get(), &statistics))
+            return std::nullopt;
+        return statistics;
+    }
+
+    /// Keeps its profile in the cache, for its next start.
+    Result<void> keep_profile() const { return Error(riverrun_program_keep_profile(program_.get())); }
     riverrun_program_t *get() const noexcept { return program_.get(); }
 
   private:

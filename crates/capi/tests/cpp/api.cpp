@@ -1,7 +1,9 @@
 // The interface in C++ does what it says, with exceptions and without. Argument: the guest.
 #include "check.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -273,6 +275,38 @@ void limits(riverrun::Machine &machine)
     machine.set_fuel(RIVERRUN_UNLIMITED).value();
 }
 
+// A compiler that is not there leaves programs interpreted; a cache keeps what is known of them for the next start.
+void tiers_up(const char *path)
+{
+    char folder[] = "/tmp/riverrun-api-XXXXXX";
+    CHECK(mkdtemp(folder));
+    riverrun::Engine engine(riverrun::Config().cache(folder).tier_up("/nonexistent/riverrun-compile"));
+    auto load = [&] { return riverrun::Program::from_file(engine, path).value(); };
+    auto program = load();
+    CHECK(!program.is_compiled() && program.keep_profile());
+    auto none = program.tier_up().value();
+    CHECK(none.samples == 0 && none.compilations == 0 && !none.is_compiling && !none.failure);
+
+    riverrun::Linker linker(engine);
+    link(linker);
+    riverrun::Machine machine = linker.instantiate(program);
+    machine.set_data(std::make_unique<Score>()).value();
+    machine.run().value();
+    auto spin = machine.func<void()>("spin").value();
+    riverrun::Limits limits;
+    limits.timeout = std::chrono::milliseconds(100);
+    riverrun::TierUpStatistics all{};
+    // It is worthwhile after a second, on a machine that has nothing else to do.
+    for (int tries = 0; tries < 600 && !all.failure; tries++) {
+        CHECK(!spin.within(limits));
+        all = program.tier_up().value();
+    }
+    CHECK(all.samples > 0 && all.failure && has(all.failure, "cannot start /nonexistent/riverrun-compile"));
+    CHECK(program.keep_profile() && load().tier_up()->samples >= all.samples);
+    CHECK(!riverrun::Program::from_file(riverrun::Engine(), path).value().tier_up());
+    std::filesystem::remove_all(folder);
+}
+
 } // namespace
 
 int main(int, char **argv)
@@ -297,10 +331,7 @@ int main(int, char **argv)
     CHECK(destroyed == 1);
     traps(argv[1]);
 
-    // A compiler that is not there leaves programs interpreted.
-    riverrun::Engine tiered(riverrun::Config().tier_up("/nonexistent/riverrun-compile"));
-    auto interpreted = riverrun::Program::from_file(tiered, argv[1]);
-    CHECK(interpreted && !interpreted.value().is_compiled());
+    tiers_up(argv[1]);
 
     riverrun::Engine engine;
     riverrun::Linker linker(engine);

@@ -120,6 +120,24 @@ fn a_first_call_ends_that_another_thread_interrupts() {
     model(2, move || beside(|interruption| interruption.request(), guest));
 }
 
+/// What the models would find: a thread that tests for requests before it enters its guard.
+#[test]
+#[should_panic(expected = "branches")]
+fn a_first_call_that_tests_too_early_is_found() {
+    let guest = |interruption: &Interruption| {
+        interruption.renew_entry_guard();
+        let activation = activation(interruption);
+        // SAFETY: as in `first_call`.
+        let _ownership = unsafe { activation.own() };
+        if !interruption.is_reached() {
+            interruption.entry_guard().enter();
+            run_compiled_code(interruption);
+            interruption.entry_guard().reopen(EntryToken::compiled(TOKEN));
+        }
+    };
+    model(2, move || beside(|interruption| interruption.request(), guest));
+}
+
 #[test]
 fn a_call_on_the_fast_path_ends_that_another_thread_interrupts() {
     let guest = |interruption: &Interruption| {

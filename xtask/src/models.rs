@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace;
 
@@ -30,15 +30,23 @@ pub(crate) fn miri(args: &[String]) -> Result<()> {
             .context("Miri is a part of the nightly toolchain, which rustup could not install")?;
     }
     for (package, targets, tests) in MIRI {
-        let mut command = Command::new("cargo");
-        command.current_dir(workspace::root()).args(["+nightly", "miri", "test", "--package", package]);
-        command.args(*targets).arg("--").args(*tests);
-        // Cargo's variables name the toolchain that this runs with.
-        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC");
-        command.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
-        workspace::call(&mut command)?;
+        workspace::call(&mut in_miri(package, targets, tests))?;
     }
+    // And it finds a fault that is there on purpose.
+    let output = in_miri("riverrun-vm", &["--lib"], &["--ignored", "a_use_of_what_was_released"]).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success() && said.contains("Undefined Behavior"), "Miri has found no fault: {said}");
     Ok(())
+}
+
+fn in_miri(package: &str, targets: &[&str], tests: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace::root()).args(["+nightly", "miri", "test", "--package", package]);
+    command.args(targets).arg("--").args(tests);
+    // Cargo's variables name the toolchain that this runs with.
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC");
+    command.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+    command
 }
 
 /// `cargo xtask loom`.

@@ -96,3 +96,20 @@ pub(crate) type FileView = Box<[u8]>;
 pub(crate) fn own_pages(_: *const u8, _: usize) -> Option<Vec<std::ops::Range<usize>>> {
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cargo xtask miri` asserts that Miri finds the fault.
+    #[test]
+    #[ignore = "it fails on purpose"]
+    fn a_use_of_what_was_released() {
+        let start = reserve(64 << 10, false).unwrap();
+        // SAFETY: none, on purpose: the read comes too late.
+        unsafe {
+            release(start.as_ptr(), 64 << 10);
+            start.read();
+        }
+    }
+}

@@ -289,8 +289,13 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
     let (fd, argument) = (call.int(0), call.uint(2));
     let descriptors = &mut call.linux.descriptors;
     let limit = descriptors.limit();
+    let command = call.args[1] as i32;
+    if !matches!(command, F_DUPFD | F_DUPFD_CLOEXEC | F_GETFD | F_SETFD | F_GETFL) {
+        // The others take no descriptor of a place.
+        descriptors.get_for_use(fd)?;
+    }
     let slot = descriptors.slot(fd)?;
-    match call.args[1] as i32 {
+    match command {
         command @ (F_DUPFD | F_DUPFD_CLOEXEC) => {
             let slot = Slot { file: slot.file.clone(), close_on_exec: command == F_DUPFD_CLOEXEC };
             match argument as usize {

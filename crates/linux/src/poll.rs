@@ -47,7 +47,7 @@ type Entry = (i32, u16);
 
 fn scan(descriptors: &Descriptors, wanted: &[Entry], signals: u64, patience: Patience<'_>) -> Result<Vec<u16>, Stop> {
     let ready = |&(fd, events): &Entry| {
-        Ok(match descriptors.get(fd) {
+        Ok(match descriptors.get_for_use(fd) {
             _ if fd < 0 => 0,
             Ok(file) => match &file.kind {
                 Kind::Epoll(interests) if events & READ != 0 => {
@@ -168,7 +168,7 @@ pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
     }
     let ready = call.wait_for(&wanted, 4)?;
     // What has gone wrong can be read, and ends a wait for writing.
-    let outcomes = [READ | HUP | ERR, WRITE | ERR, 0];
+    let outcomes = [READ | HUP | ERR | NVAL, WRITE | ERR | NVAL, NVAL];
     let mut total = 0;
     for ((set, outcome), &address) in sets.into_iter().zip(outcomes).zip(&call.args[1..4]) {
         let Some(asked) = set else { continue };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Machine, Program};
+use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Machine, Program, Quick};
 use riverrun_testkit::{Random, amount, tools};
 
 /// Bytes of the stacks that compiled code runs on.
@@ -133,25 +133,28 @@ large:
     text + "    ret\n.size large, . - large\n"
 }
 
-/// A machine of a program, compiled with these options if there are any.
-fn machine(elf: &[u8], options: Option<CompileOptions>) -> Machine<()> {
+/// A machine of a program, compiled with these options if there are any, and how many functions are left to the
+/// interpreter.
+fn machine(elf: &[u8], options: Option<CompileOptions>) -> (Machine<()>, usize) {
     let engine = Engine::new(&Config::new()).unwrap();
     let mut program = Program::new(&engine, elf).unwrap();
+    let mut interpreted = 0;
     if let Some(options) = options {
         let file = tempfile::tempdir().unwrap().keep().join("frames.rro");
-        program = program.compile_to(&options, &file).unwrap().0;
+        let (compiled, report) = program.compile_to(&options, &file).unwrap();
+        (program, interpreted) = (compiled, report.interpreted.len());
         std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
-    Linker::<()>::new(&engine).instantiate(&program, ()).unwrap()
+    (Linker::<()>::new(&engine).instantiate(&program, ()).unwrap(), interpreted)
 }
 
-/// What a guest exits with, and whether a canary was there to see it.
-fn run(elf: &[u8], options: Option<CompileOptions>, idle_stack: &Range<usize>) -> (i32, bool) {
-    let mut machine = machine(elf, options);
+/// What a guest exits with, whether a canary was there to see it, and the functions that are left to the interpreter.
+fn run(elf: &[u8], options: Option<CompileOptions>, idle_stack: &Range<usize>) -> (i32, bool, usize) {
+    let (mut machine, interpreted) = machine(elf, options);
     let canary = Canary::below(&machine, idle_stack);
     let status = machine.run().unwrap();
     assert!(canary.iter().all(Canary::is_intact), "something below the guard has changed");
-    (status, canary.is_some())
+    (status, canary.is_some(), interpreted)
 }
 
 fn assemble(source: &str) -> Vec<u8> {
@@ -178,7 +181,7 @@ fn frames_of_any_size_stay_on_the_stack() {
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     let cases: Vec<_> = sizes.into_iter().map(|size| (size, random.between(700..=1_500) as usize)).collect();
     // Where stacks are reserved together, the next one lies above this machine's.
-    let idle = machine(&assemble(&guest(8, 1, 1, false)), Some(CompileOptions::default()));
+    let (idle, _) = machine(&assemble(&guest(8, 1, 1, false)), Some(CompileOptions::default()));
     let idle_guard = idle.host_stack_guard().expect("the guest is compiled");
     let idle_stack = idle_guard.end..idle_guard.end + STACK;
     let (cases, watched) = (Mutex::new(cases.into_iter()), AtomicUsize::new(0));
@@ -199,13 +202,21 @@ fn frames_of_any_size_stay_on_the_stack() {
 fn check(values: usize, loads: bool, often: usize, idle_stack: &Range<usize>) -> usize {
     let mut watched = 0;
     let elf = assemble(&guest(values, 1_500_000, often, loads));
-    let (expected, _) = run(&elf, None, idle_stack);
-    for (fuel, fidelity) in [(false, Fidelity::AbiAssuming), (true, Fidelity::AbiAssuming), (false, Fidelity::Precise)]
-    {
-        let options = CompileOptions { fuel, fidelity, threads: 1, ..CompileOptions::default() };
-        let (status, has_canary) = run(&elf, Some(options), idle_stack);
-        assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, {fidelity:?}");
+    let (expected, ..) = run(&elf, None, idle_stack);
+    let options = CompileOptions { threads: 1, ..CompileOptions::default() };
+    for options in [
+        options,
+        CompileOptions { fuel: true, ..options },
+        CompileOptions { fidelity: Fidelity::Precise, ..options },
+        CompileOptions { quick: Quick::All, ..options },
+    ] {
+        let (status, has_canary, interpreted) = run(&elf, Some(options), idle_stack);
+        assert_eq!(status, expected, "{values} values, loaded: {loads}, {options:?}");
         watched += usize::from(has_canary);
+        // Quick code may have half of the largest frame, 12 KiB; what has been loaded it loads again.
+        if options.quick == Quick::All && !loads && !(1_400..1_700).contains(&values) {
+            assert_eq!(interpreted, usize::from(values > 1_500), "{values} values");
+        }
     }
     watched
 }

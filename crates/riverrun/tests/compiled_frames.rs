@@ -220,3 +220,63 @@ fn check(values: usize, loads: bool, often: usize, idle_stack: &Range<usize>) ->
     }
     watched
 }
+
+/// A leaf function that the program exports, which keeps `values` words for a second use.
+fn leaf(text: &mut String, name: &str, values: usize) {
+    writeln!(text, ".globl {name}\n.type {name}, @function\n{name}:\n    lla t2, words").unwrap();
+    for n in (0..values).chain((0..values).rev()) {
+        match 8 * n {
+            at @ ..2048 => writeln!(text, "    ld t0, {at}(t2)"),
+            at => writeln!(text, "    li t0, {at}\n    add t0, t0, t2\n    ld t0, 0(t0)"),
+        }
+        .unwrap();
+        writeln!(text, "    sh1add a0, a0, t0").unwrap();
+    }
+    writeln!(
+        text,
+        "    ret
+.size {name}, . - {name}
+.pushsection .rodata
+name_{name}: .asciz \"{name}\"
+.popsection
+.pushsection .riverrun.exports, \"a\"
+.balign 8
+.dword {name}, name_{name}, types
+.popsection"
+    )
+    .unwrap();
+}
+
+/// Host-ABI entry points run on the host's stack, of which the host knows nothing of the guest's needs.
+#[test]
+fn functions_with_large_frames_have_no_host_abi_entry_point() {
+    // The last needs more than the 2 KiB that an entry point may have.
+    let leaves = [("narrow", 4), ("wide", 60), ("widest", 1_000)];
+    let mut source = ".option arch, +zba\n.text\n.globl _start\n_start:\n    ebreak\n".to_owned();
+    leaves.iter().for_each(|(name, values)| leaf(&mut source, name, *values));
+    source += ".data\n.balign 8\nwords:\n";
+    (0..1_000_u64).for_each(|n| writeln!(source, "    .dword {}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).unwrap());
+    source += ".section .rodata\ntypes: .asciz \"u64 (u64)\"\n";
+    let elf = assemble(&source);
+    let engine = Engine::new(&Config::new()).unwrap();
+    let program = Program::new(&engine, &*elf).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = folder.path().join("leaves.rro");
+    let (compiled, report) = program.compile_to(&CompileOptions::default(), &artifact).unwrap();
+    assert_eq!(report.interpreted, []);
+    let artifact = std::fs::read(artifact).unwrap();
+    let has = |symbol: String| artifact.windows(symbol.len()).any(|bytes| bytes == symbol.as_bytes());
+    let linker = Linker::<()>::new(&engine);
+    let [mut interpreted, mut compiled] = [&program, &compiled].map(|program| linker.instantiate(program, ()).unwrap());
+    for (name, values) in leaves {
+        assert!(has(format!("\0guest::{name}\0")), "{name}");
+        assert_eq!(has(format!("\0guest::{name}#host\0")), values < 100, "{name}");
+        let function = compiled.func::<(u64,), u64>(name).unwrap();
+        let expected = interpreted.func::<(u64,), u64>(name).unwrap();
+        // The first call prepares the fast path.
+        for n in 0..4 {
+            let expected = expected.call(&mut interpreted, (n,)).unwrap();
+            assert_eq!(function.call(&mut compiled, (n,)).unwrap(), expected, "{name}");
+        }
+    }
+}

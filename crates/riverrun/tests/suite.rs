@@ -26,5 +26,6 @@ mod isolation;
 mod slices;
 mod snapshot_files;
 mod snapshots;
+mod stray;
 mod tier_up;
 mod traps;

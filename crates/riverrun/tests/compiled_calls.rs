@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use riverrun::{
     CallLimits, Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, Func, HostError, InterruptHandle,
-    Linker, Machine, Program, TrapCause,
+    Linker, Machine, Program, Quick, TrapCause,
 };
 use riverrun_testkit::tools;
 
@@ -116,6 +116,29 @@ fn arguments_that_a_host_function_does_not_take_are_there_wherever_the_guest_ret
     let roundabout = machine.func::<(u64, u64), u64>("roundabout").unwrap();
     for n in 0..3 {
         assert_eq!(roundabout.call(&mut machine, (7, n)).unwrap(), 21 + n);
+    }
+}
+
+/// A guest chooses its symbols; those of compiled code are beside them.
+#[test]
+fn functions_named_as_entry_points_of_others_are_their_own() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/named.s");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    let engine = Engine::new(&Config::new()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::new(&engine, elf).unwrap();
+    let plain = CompileOptions::default();
+    for options in [plain, CompileOptions { fuel: true, ..plain }, CompileOptions { quick: Quick::All, ..plain }] {
+        let (compiled, report) = program.compile_to(&options, folder.path().join("named.rro")).unwrap();
+        assert_eq!(report.interpreted, [], "{options:?}");
+        let mut machine = Linker::<()>::new(&engine).instantiate(&compiled, ()).unwrap();
+        // Later calls are on the fast path.
+        for n in 0..4 {
+            for (name, result) in [("twice", 2 * n), ("hundred", n + 100), ("both", 2 * (n + 100))] {
+                let function = machine.func::<(u64,), u64>(name).unwrap();
+                assert_eq!(function.call(&mut machine, (n,)).unwrap(), result, "{name}, {options:?}");
+            }
+        }
     }
 }
 

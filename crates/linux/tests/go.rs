@@ -63,6 +63,31 @@ fn nil_pointers_are_panics() {
     }
 }
 
+/// Go's runtime says so, not the personality: threads of its own still wait with a time.
+#[test]
+fn goroutines_that_all_wait_are_a_deadlock() {
+    let program = go("deadlock.go");
+    for args in [&["guest"][..], &["guest", "several"]] {
+        let expected = qemu(&program, args, &[], "");
+        assert_eq!((expected.status, &*expected.stdout), (2, "begins\n1\n"), "{expected:?}");
+        for is_virtual in [false, true] {
+            let (stdout, stderr) = (Captured::default(), Captured::default());
+            let builder = Linux::builder().args(args.iter().copied()).virtual_time(is_virtual);
+            let builder = builder.stdout(Output::writer(stdout.clone())).stderr(Output::writer(stderr.clone()));
+            let mut machine = machine_on(SuiteEngine::Interpreter, &Config::new(), &program, builder.build());
+            machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+            let text = |captured: &Captured| String::from_utf8(captured.take()).unwrap();
+            let status = machine.run().unwrap_or_else(|error| panic!("{args:?}: {error}: {}", text(&stderr)));
+            assert_eq!((status, text(&stdout)), (2, expected.stdout.clone()), "{args:?}");
+            // Traces are of the goroutines that wait, in the runtime's order.
+            let head = |text: &str| text.lines().take(3).map(str::to_owned).collect::<Vec<_>>();
+            let said = text(&stderr);
+            assert!(said.starts_with("fatal error: all goroutines are asleep - deadlock!\n"), "{args:?}: {said}");
+            assert_eq!(head(&said), head(&expected.stderr), "{args:?}");
+        }
+    }
+}
+
 /// Functions in Go have a convention of their own, by which compiled code must go, too. Compiled are the program's, and those
 /// of the runtime that switch and move stacks, and handle signals; the whole runtime would take long.
 #[test]

@@ -6,6 +6,8 @@
 //! - the host's own state, `&mut T`, which engines never read;
 //! - `&mut` [`Memory`], which is unsized and so cannot be moved;
 //! - [`Heap`], a view that does not lend what it refers to;
+//! - `&mut` [`Caller`](crate::Caller), which an [`AsyncCaller`](crate::AsyncCaller) lends: the caller of another call lives
+//!   for another time, so the types differ (`must_not_compile.rs`);
 //! - values that are shared (`&Program`) or copied (registers).
 
 use std::ptr::NonNull;

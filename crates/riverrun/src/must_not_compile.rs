@@ -110,6 +110,59 @@
 //! }
 //! ```
 //!
+//! # A caller is its call's
+//!
+//! An [`AsyncCaller`](crate::AsyncCaller) lends the [`Caller`](crate::Caller) in it, which can be exchanged only for one that
+//! lives as long. That of another call does not.
+//!
+//! ```
+//! use std::sync::Mutex;
+//! use riverrun::{AsyncCaller, Config, Engine, Linker};
+//!
+//! static KEPT: Mutex<Option<AsyncCaller<'static, u64>>> = Mutex::new(None);
+//!
+//! let mut linker: Linker<u64> = Linker::new(&Engine::new(&Config::new())?);
+//! linker.func_async("exchange", |mut caller: AsyncCaller<'_, u64>, (): ()| {
+//!     Box::pin(async move {
+//!         let mut kept = KEPT.lock().unwrap();
+//!         let other = &mut **kept.as_mut().unwrap();
+//!         std::mem::swap(caller.data_mut(), other.data_mut());
+//!         Ok(())
+//!     })
+//! })?;
+//! # Ok::<(), riverrun::Error>(())
+//! ```
+//!
+//! ```compile_fail,E0521
+//! use std::sync::Mutex;
+//! use riverrun::{AsyncCaller, Config, Engine, Linker};
+//!
+//! static KEPT: Mutex<Option<AsyncCaller<'static, u64>>> = Mutex::new(None);
+//!
+//! let mut linker: Linker<u64> = Linker::new(&Engine::new(&Config::new())?);
+//! linker.func_async("exchange", |mut caller: AsyncCaller<'_, u64>, (): ()| {
+//!     Box::pin(async move {
+//!         let mut kept = KEPT.lock().unwrap();
+//!         let other = &mut **kept.as_mut().unwrap();
+//!         std::mem::swap(&mut *caller, other);
+//!         Ok(())
+//!     })
+//! })?;
+//! # Ok::<(), riverrun::Error>(())
+//! ```
+//!
+//! ```
+//! fn exchange<'a, T>(one: &mut riverrun::AsyncCaller<'a, T>, two: &mut riverrun::Caller<'a, T>) {
+//!     std::mem::swap(&mut **one, two);
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! fn exchange<T>(one: &mut riverrun::AsyncCaller<'_, T>, two: &mut riverrun::Caller<'_, T>) {
+//!     std::mem::swap(&mut **one, two);
+//! }
+//! ```
+//!
 //! # Calls need the machine for themselves
 //!
 //! ```compile_fail,E0502

@@ -12,6 +12,7 @@ mod programs;
 mod sandbox;
 mod saved;
 mod snapshots;
+mod stray;
 mod system_calls;
 mod threads;
 mod virtual_fs;

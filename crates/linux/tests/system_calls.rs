@@ -186,7 +186,11 @@ fn private_files_end_at_their_limit() {
 
 #[test]
 fn controls_of_descriptors_of_every_kind() {
-    compare_in_directory(&gcc("controls.c", STATIC), "");
+    let program = gcc("controls.c", STATIC);
+    compare_in_directory(&program, "");
+    let args = ["guest", ".", "sockets"];
+    let builder = Linux::builder().args(args).connect("127.0.0.1:1").unwrap();
+    assert_same(&run(&program, "", builder), &qemu(&program, &args, &[], ""));
 }
 
 #[test]

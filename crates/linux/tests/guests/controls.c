@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -36,10 +38,34 @@ static void ask(int fd) {
     SHOW(count);
 }
 
+// Duplicates, of which each has a flag of its own.
+static void duplicate(int fd) {
+    SHOW(fcntl(fd, F_SETFD, FD_CLOEXEC));
+    SHOW(fcntl(fd, F_DUPFD, 200));
+    SHOW(fcntl(fd, F_DUPFD_CLOEXEC, 200));
+    SHOW(fcntl(200, F_GETFD));
+    SHOW(fcntl(201, F_GETFD));
+    SHOW(fcntl(201, F_SETFD, 0));
+    SHOW(fcntl(fd, F_GETFD));
+    SHOW(fcntl(200, F_GETFL) & (O_ACCMODE | O_NONBLOCK));
+    SHOW(fcntl(fd, F_DUPFD_CLOEXEC, -1));
+    SHOW(fcntl(fd, F_DUPFD, 1 << 30));
+    SHOW(close(200));
+    SHOW(close(201));
+}
+
 int main(int argc, char **argv) {
     int ends[2], on = 1;
     char byte;
     char path[4096];
+    if (argc > 2) {
+        // Where the network is granted; all are unbound.
+        int tcp = socket(AF_INET, SOCK_STREAM, 0);
+        ask(tcp);
+        duplicate(tcp);
+        ask(socket(AF_INET, SOCK_DGRAM, 0));
+        return 0;
+    }
     snprintf(path, sizeof path, "%s/controls", argc > 1 ? argv[1] : ".");
     SHOW(pipe(ends));
     SHOW(ioctl(ends[0], FIONBIO, &on));
@@ -72,5 +98,28 @@ int main(int argc, char **argv) {
     // Kernels differ in what else they answer.
     ask_flags(epoll_create1(0));
     ask(memfd_create("memory", 0));
+    // Streams of the host's, which stay as they have been. How much there is to read, it does not say.
+    for (int fd = 0; fd < 3; fd++) {
+        int before = fcntl(fd, F_GETFL);
+        ask_flags(fd);
+        duplicate(fd);
+        SHOW(fcntl(fd, F_SETFL, before));
+        SHOW(fcntl(fd, F_SETFD, 0));
+    }
+    int process = syscall(SYS_pidfd_open, getpid(), 0);
+    ask(process);
+    duplicate(process);
+    int place = open(path, O_PATH);
+    SHOW(ioctl(place, FIONBIO, &on));
+    SHOW(ioctl(place, FIONREAD, &on));
+    SHOW(ioctl(place, FIOCLEX));
+    SHOW(fcntl(place, F_GETFD));
+    SHOW(fcntl(place, F_GETFL) & O_PATH);
+    duplicate(place);
+    SHOW(read(place, &byte, 1));
+    SHOW(fchmod(place, 0600));
+    SHOW(fsync(place));
+    SHOW(lseek(place, 0, SEEK_SET));
+    SHOW(ftruncate(place, 0));
     return 0;
 }

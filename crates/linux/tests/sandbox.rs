@@ -5,9 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
-use riverrun::{Config, TrapCause};
+use crate::common::{Outcome, gcc, machine, machine_on, run, run_logged, tree, try_run};
+use riverrun::{CallLimits, Config, TrapCause};
 use riverrun_linux::{Builder, Detail, DirAccess, DirOptions, Error, Linux};
+use riverrun_testkit::processor_time;
 use riverrun_testkit::suite::SuiteEngine;
 
 const STATIC: &[&str] = &["-O1", "-static"];
@@ -502,4 +503,33 @@ fn changes_at_the_limits_of_memory_are_made_whole_or_not_at_all() {
     let (result, outcome) = try_run(&config, &gcc("atlimit.c", STATIC), "", Linux::builder().args(["atlimit"]));
     assert_eq!(outcome.stdout, include_str!("guests/atlimit.expected"), "{result:?}");
     assert_eq!(result.unwrap(), 0);
+}
+
+/// By as much as SECURITY.md promises. The processor's time is looked at, so that others who use the host do not count.
+#[test]
+fn a_guest_that_has_the_host_work_ends_with_its_time() {
+    const LIMIT: Duration = Duration::from_millis(100);
+    let beyond = LIMIT / 10 + Duration::from_millis(20);
+    let host = tempfile::tempdir().unwrap();
+    let program = gcc("toil.c", STATIC);
+    for &engine in SuiteEngine::ALL {
+        let builder = Linux::builder().args(["toil"]).dir(host.path(), "/data", DirAccess::ReadWrite).unwrap();
+        let mut machine = machine_on(engine, &Config::new(), &program, builder.build());
+        assert_eq!(machine.run().unwrap(), 0);
+        let toil = machine.func::<(u64,), u64>("toil").unwrap();
+        let mut call = |how: u64| {
+            let before = processor_time();
+            let result = toil.call_within(&mut machine, CallLimits::new().timeout(LIMIT), (how,));
+            (result, processor_time() - before)
+        };
+        // What a call takes that does nothing.
+        let (nothing, set_up) = call(0);
+        assert_eq!(nothing.unwrap(), 0);
+        for how in 1..=14 {
+            let (result, time) = call(how);
+            let error = result.expect_err("no system call fails");
+            assert_eq!(error.trap().unwrap().cause, TrapCause::Deadline, "{engine:?}, {how}");
+            assert!(time < LIMIT + beyond + set_up, "{engine:?}, {how}: {time:?}, and {set_up:?} for nothing");
+        }
+    }
 }

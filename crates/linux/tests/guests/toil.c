@@ -1,0 +1,64 @@
+// Functions that the host calls, which make it work without end, by few calls with much in each.
+#define _GNU_SOURCE
+#include "../../../riverrun/tests/guests/boundary.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define MUCH (256UL << 20)
+
+static char *much, *more;
+static int file, copy, null, zero;
+
+static long map(int flags, int fd) {
+    return mmap(more, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | flags, fd, 0) == more ? 0 : -1;
+}
+
+EXPORT(toil, "u64 (u64)");
+uint64_t toil(uint64_t how) {
+    for (uint64_t rounds = 1; how != 0; rounds++) {
+        off_t from = 0, to = 0;
+        // A call that has been cut short has done a part.
+        long done = 0;
+        switch (how) {
+        case 1: done = getrandom(much, MUCH, 0); break;
+        case 2: done = read(zero, much, MUCH); break;
+        case 3: done = write(null, much, MUCH); break;
+        case 4: done = sendfile(null, file, &from, MUCH); break;
+        case 5: done = copy_file_range(file, &from, copy, &to, MUCH, 0); break;
+        case 6: done = pread(file, much, MUCH, 0); break;
+        case 7: done = pwrite(copy, much, MUCH, 0); break;
+        case 8: memset(much, rounds, MUCH); break;
+        case 9: memmove(much, much + 1, MUCH - 1); break;
+        case 10: done = ftruncate(copy, 0) | posix_fallocate(copy, 0, MUCH); break;
+        case 11: done = map(MAP_ANONYMOUS | MAP_POPULATE, -1) | munmap(more, MUCH); break;
+        case 12: done = map(0, file) | munmap(more, MUCH); break;
+        case 13: done = madvise(much, MUCH, MADV_DONTNEED); memset(much, 1, 1 << 20); break;
+        case 14: done = mprotect(much, MUCH, rounds & 1 ? PROT_READ : PROT_READ | PROT_WRITE); break;
+        }
+        if (done < 0) return rounds;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    char path[256];
+    much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    more = mmap(NULL, MUCH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    null = open("/dev/null", O_WRONLY);
+    zero = open("/dev/zero", O_RDONLY);
+    file = open("/data/file", O_CREAT | O_RDWR, 0600);
+    copy = open("/data/copy", O_CREAT | O_RDWR, 0600);
+    if (much == MAP_FAILED || more == MAP_FAILED || null < 0 || zero < 0 || file < 0 || copy < 0) return 1;
+    if (pwrite(file, much, MUCH, 0) != MUCH) return 2;
+    // The host calls the functions of a program that is ready.
+    register long a0 __asm__("a0") = 0;
+    register long a7 __asm__("a7") = 505;
+    __asm__ volatile("ecall" : "+r"(a0) : "r"(a7) : "memory");
+    return 99;
+}

@@ -43,9 +43,17 @@ fn a_new_project_runs() {
                     guest: a new record\nhost: frame 3, score 30\n";
     assert_eq!(ended.stdout, expected);
 
-    // A guest that is wrong is an error of its compiler's.
+    // A guest that does not return in time is stopped, and the error says so.
     let guest = project.join("guest/main.cpp");
     let source = fs::read_to_string(&guest).unwrap();
+    let long = "volatile long rounds = frames == 2 ? 2000000000 : 0;\n    while (rounds > 0)\n        rounds = rounds - 1;\n    \
+                return ++frames;";
+    fs::write(&guest, source.replace("return ++frames;", long)).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(1, &["Error: the deadline has passed", " in update+", "guest/main.cpp"]);
+    assert_eq!(ended.stdout, expected.replace("host: frame 3, score 30\n", ""));
+
+    // One that is wrong is an error of its compiler's.
     fs::write(&guest, source.replace("dsys_print(\"hello", "dsys_print(7, \"hello")).unwrap();
     let ended = cargo(&project, "run");
     ended.expect(101, &["main.cpp:", "dsys_print", "the compiler failed"]);
@@ -153,6 +161,31 @@ fn a_new_project_with_a_guest_in_go_runs() {
     let source = fs::read_to_string(&functions).unwrap();
     fs::write(&functions, source.replace("Game::announce", "Game::shout")).unwrap();
     cargo(&project, "run").expect(1, &["Game::shout"]);
+}
+
+/// Builds for debugging have an optimised riverrun, and a README says what is there.
+#[test]
+fn a_new_project_has_a_profile_and_a_readme() {
+    for options in [&[][..], &["--rust-guest"], &["--rust-guest", "--std"], &["--libc"], &["--go"]] {
+        let (_folder, project) = new_project("hello", options);
+        let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
+        let (_, profile) = manifest.split_once("[profile.dev.package]\n").expect(&manifest);
+        for package in ["riverrun", "riverrun-interp", "riverrun-program", "riverrun-vm"] {
+            let line = format!("{package} = {{ opt-level = 3, ");
+            assert!(profile.lines().any(|other| other.starts_with(&line)), "{package}: {manifest}");
+        }
+        let host = fs::read_to_string(project.join("src/main.rs")).unwrap();
+        assert!(host.contains("const TIME_LIMIT: Duration = ") && host.contains("+ TIME_LIMIT"), "{host}");
+        let readme = fs::read_to_string(project.join("README.md")).unwrap();
+        assert!(readme.starts_with("# hello\n") && readme.contains("`TIME_LIMIT`"), "{readme}");
+        let names = readme.split('`').skip(1).step_by(2);
+        let files: Vec<&str> =
+            names.filter(|name| name.contains(['.', '/']) && !name.contains([' ', ':', '('])).collect();
+        assert!(files.contains(&"src/main.rs"), "{readme}");
+        for file in files {
+            assert!(project.join(file).exists() || project.join("guest").join(file).exists(), "{options:?}: {file}");
+        }
+    }
 }
 
 #[test]

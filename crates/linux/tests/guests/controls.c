@@ -1,11 +1,13 @@
 // Asks fcntl and ioctl of descriptors of every kind what files of all kinds know.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -114,12 +116,29 @@ int main(int argc, char **argv) {
     SHOW(ioctl(place, FIONREAD, &on));
     SHOW(ioctl(place, FIOCLEX));
     SHOW(fcntl(place, F_GETFD));
-    SHOW(fcntl(place, F_GETFL) & O_PATH);
+    SHOW(fcntl(place, F_SETFL, O_NONBLOCK));
+    SHOW(fcntl(place, F_GETFL) & (O_PATH | O_NONBLOCK));
+    SHOW(fcntl(place, F_GET_SEALS));
+    struct flock lock = {.l_type = F_RDLCK};
+    SHOW(fcntl(place, F_GETLK, &lock));
+    SHOW(fcntl(place, F_SETLK, &lock));
     duplicate(place);
     SHOW(read(place, &byte, 1));
     SHOW(fchmod(place, 0600));
     SHOW(fsync(place));
     SHOW(lseek(place, 0, SEEK_SET));
     SHOW(ftruncate(place, 0));
+    struct pollfd polled = {.fd = place, .events = POLLIN | POLLOUT};
+    SHOW(poll(&polled, 1, 0));
+    SHOW(polled.revents);
+    fd_set sets[3];
+    for (int n = 0; n < 3; n++) {
+        FD_ZERO(&sets[n]);
+        FD_SET(place, &sets[n]);
+    }
+    struct timeval none = {0};
+    SHOW(select(place + 1, &sets[0], &sets[1], &sets[2], &none));
+    for (int n = 0; n < 3; n++)
+        SHOW(FD_ISSET(place, &sets[n]));
     return 0;
 }

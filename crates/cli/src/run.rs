@@ -128,8 +128,10 @@ pub(crate) fn ending(
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let prepared = Prepared::new(options)?;
     let program = &prepared.program;
-    // Profilers read it when all is over; a run that is ended from outside has that of what was compiled before.
-    write_perf_map(program, options)?;
+    // Also where more is compiled meanwhile: the run may be ended from outside.
+    if !options.tier_up || program.is_compiled() {
+        write_perf_map(program, options)?;
+    }
     let mut machine = prepared.machine(options, options.calls.is_empty())?;
 
     let begin = Instant::now();
@@ -315,7 +317,7 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
 fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
     let Some(folder) = &options.perf_map else { return Ok(()) };
     let map = program.perf_map()?;
-    if map.is_empty() && !options.tier_up {
+    if map.is_empty() {
         report::complain("--perf-map: the program is not compiled, so that there is no function to name");
     }
     let path = folder.join(format!("perf-{}.map", std::process::id()));

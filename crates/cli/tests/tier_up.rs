@@ -98,6 +98,16 @@ fn short_runs_leave_nothing_and_say_nothing() {
 }
 
 #[test]
+fn a_map_for_profilers_without_a_function_is_said_once() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let map = format!("--perf-map={}", folder.path().display());
+    let ended = Ended::from(command(&folder, "exit 1").arg(map).arg(&guest).output().unwrap());
+    ended.expect(42, &["--perf-map: the program is not compiled"]);
+    assert_eq!(ended.stderr.matches("--perf-map").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
 fn options_that_choose_other_code_do_not_go_with_it() {
     let folder = Folder::new();
     let guest = folder.guest("tiny.S", &["-nostdlib"]);
@@ -121,4 +131,7 @@ fn a_program_is_compiled_by_its_profile_before_it_runs() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
     command.args(["run", "--compile", "--profile=seen.profile"]).arg(&guest);
     Ended::from(command.output().unwrap()).expect(125, &["--artifact"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    command.args(["run", "--profile=seen.profile", "--artifact=hot.rro"]).arg(&guest);
+    Ended::from(command.output().unwrap()).expect(125, &["--compile"]);
 }

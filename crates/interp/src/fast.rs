@@ -31,10 +31,10 @@ pub(crate) struct Fast<const MASKED: bool = false> {
 }
 
 impl Fast {
-    /// The same, for accesses to windows that are masked or not.
+    /// The same at `op`, for accesses to windows that are masked or not.
     #[inline(always)]
-    pub(crate) fn accessing<const MASKED: bool>(self) -> Fast<MASKED> {
-        let Fast { op, state, returns, fuel, near } = self;
+    pub(crate) fn at<const MASKED: bool>(&self, op: *const DecodedOp) -> Fast<MASKED> {
+        let Fast { state, returns, fuel, near, .. } = *self;
         Fast { op, state, returns, fuel, near }
     }
 

@@ -1,8 +1,9 @@
 //! Which operations superinstructions can contain, and how a sequence of them is written as a number.
 
-use riverrun_isa::Op;
+use riverrun_isa::{Format, Op, Row, rows};
 
 use crate::decoded_op::Handler;
+use crate::forward::Registers;
 use crate::operation::Operation;
 
 /// Operations of the longest superinstruction.
@@ -37,6 +38,17 @@ macro_rules! fusible {
                     },
                     _ => return None,
                 })
+            }
+
+            pub(crate) const fn registers(self) -> Registers {
+                match self {
+                    Fusible::li => Registers::CONSTANT,
+                    Fusible::mv => Registers::MOVE,
+                    $(Fusible::$row => Registers::of(rows::$row::FORMAT),)*
+                    Fusible::beq | Fusible::bne | Fusible::blt | Fusible::bge | Fusible::bltu | Fusible::bgeu => {
+                        Registers::of(Format::B)
+                    }
+                }
             }
         }
     };

@@ -3,11 +3,13 @@
 //! Some thirty common operations have a handler for each pair of them and for each with every branch. Longer sequences that
 //! programs execute often are listed in [`crate::patterns`].
 
-use riverrun_isa::{Destination, Op, rows};
+use riverrun_isa::{Op, Row, rows};
 
 use crate::decoded_op::Handler;
+use crate::forward::{FORWARD_RS1, FORWARD_RS2, NO_FORWARD, Registers, SAME_RS1};
 use crate::fusible::{Fusible, LONGEST, shift, step};
 use crate::handlers::*;
+use crate::micro::*;
 use crate::operation::{Decoded, Operation};
 use crate::patterns::patterns;
 use crate::select::for_branch;
@@ -92,28 +94,14 @@ pub(crate) fn handlers<'a>(
 
 /// Which operand of `second` comes from `first`.
 fn forward(first: &Decoded, second: &Decoded) -> u8 {
-    let (gives, reads) = match first.operation {
-        Operation::Row(op) => {
-            (op.info().format.destination() != Destination::None, op.info().format.sources()[0].is_some())
-        }
-        Operation::Move => (true, true),
-        _ => (true, false),
-    };
-    let takes = |operand: u8| gives && operand == first.rd;
-    let same = |operand: u8| reads && operand == first.rs1;
-    let (one, two) = match second.operation {
-        Operation::Row(op) => {
-            let [one, two, _] = op.info().format.sources();
-            (one.is_some(), two.is_some())
-        }
-        Operation::Branch(_) => (true, true),
-        Operation::Move => (true, false),
-        _ => (false, false),
-    };
+    let registers = |decoded: &Decoded| Fusible::of(decoded.operation).map_or(Registers::NONE, Fusible::registers);
+    let (before, registers) = (registers(first), registers(second));
+    let takes = |forward, operand, source| operand == source && registers.can_take(forward, before);
     match () {
-        _ if one && takes(second.rs1) => FORWARD_RS1,
-        _ if two && takes(second.rs2) => FORWARD_RS2,
-        _ if one && same(second.rs1) && !matches!(second.operation, Operation::Branch(_)) => SAME_RS1,
+        _ if takes(FORWARD_RS1, second.rs1, first.rd) => FORWARD_RS1,
+        _ if takes(FORWARD_RS2, second.rs2, first.rd) => FORWARD_RS2,
+        _ if matches!(second.operation, Operation::Branch(_)) => NO_FORWARD,
+        _ if takes(SAME_RS1, second.rs1, first.rs1) => SAME_RS1,
         _ => NO_FORWARD,
     }
 }
@@ -136,17 +124,27 @@ pub(crate) fn notation(sequence: &[Decoded]) -> Option<String> {
     Some(text)
 }
 
+/// Whether the branch `R` can take the operand `forward` from `M`.
+const fn takes<M: Micro, R: Row>(forward: u8) -> bool {
+    Registers::of(R::FORMAT).can_take(forward, M::REGISTERS)
+}
+
 /// The handler of a branch after `M`, for each way to take its operands.
 fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
     macro_rules! case {
         ($row:ident) => {
-            match (forward, check) {
-                (FORWARD_RS1, false) => branch::<M, rows::$row, FORWARD_RS1, false>,
-                (FORWARD_RS2, false) => branch::<M, rows::$row, FORWARD_RS2, false>,
-                (_, false) => branch::<M, rows::$row, NO_FORWARD, false>,
-                (FORWARD_RS1, true) => branch::<M, rows::$row, FORWARD_RS1, true>,
-                (FORWARD_RS2, true) => branch::<M, rows::$row, FORWARD_RS2, true>,
-                (_, true) => branch::<M, rows::$row, NO_FORWARD, true>,
+            match forward {
+                FORWARD_RS1 if const { takes::<M, rows::$row>(FORWARD_RS1) } => checked!($row, FORWARD_RS1),
+                FORWARD_RS2 if const { takes::<M, rows::$row>(FORWARD_RS2) } => checked!($row, FORWARD_RS2),
+                _ => checked!($row, NO_FORWARD),
+            }
+        };
+    }
+    macro_rules! checked {
+        ($row:ident, $forward:ident) => {
+            match check {
+                false => branch::<M, rows::$row, $forward, false>,
+                true => branch::<M, rows::$row, $forward, true>,
             }
         };
     }
@@ -213,15 +211,24 @@ fn pair<const MASKED: bool>(first: &Decoded, second: &Decoded, forward: u8, chec
     for_pairing!(first.operation, case)
 }
 
+/// The handler of `A` and then `B`. Those with operands that `A` can never give are not built.
+fn fused<A: Micro, B: Micro>(forward: u8) -> Handler {
+    match forward {
+        FORWARD_RS1 if const { B::REGISTERS.can_take(FORWARD_RS1, A::REGISTERS) } => {
+            straight::<Fused<A, B, FORWARD_RS1>>
+        }
+        FORWARD_RS2 if const { B::REGISTERS.can_take(FORWARD_RS2, A::REGISTERS) } => {
+            straight::<Fused<A, B, FORWARD_RS2>>
+        }
+        SAME_RS1 if const { B::REGISTERS.can_take(SAME_RS1, A::REGISTERS) } => straight::<Fused<A, B, SAME_RS1>>,
+        _ => straight::<Fused<A, B, NO_FORWARD>>,
+    }
+}
+
 fn behind<A: Micro, const MASKED: bool>(second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
     macro_rules! case {
         ($second:ty) => {
-            Some(match forward {
-                FORWARD_RS1 => straight::<Fused<A, $second, FORWARD_RS1>>,
-                FORWARD_RS2 => straight::<Fused<A, $second, FORWARD_RS2>>,
-                SAME_RS1 => straight::<Fused<A, $second, SAME_RS1>>,
-                _ => straight::<Fused<A, $second, NO_FORWARD>>,
-            })
+            Some(fused::<A, $second>(forward))
         };
     }
     match second.operation {

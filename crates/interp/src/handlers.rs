@@ -4,17 +4,18 @@
 //! here. Handlers own nothing that must be dropped, because a fault drops their frame.
 
 use std::hint::cold_path;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use riverrun_isa::ops::{Mem, Ops, Rounding};
+use riverrun_isa::ops::{Mem, Ops};
+use riverrun_isa::words::Words;
 use riverrun_isa::{Operands, Row};
 use riverrun_vm::{JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, Reason, SINK_SLOT, VmContext};
 
 use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
+use crate::forward::NO_FORWARD;
+use crate::micro::{Forwarded, Micro, Value, registers};
 use crate::return_ring::{RETURN_SIZE, RETURNS_MASK, Return};
-use riverrun_isa::words::Words;
 
 /// Indices of [`riverrun_vm::EngineContext::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
@@ -95,74 +96,6 @@ pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const DecodedOp, hart: F
     }
 }
 
-/// The operand that a fused operation takes from the one before instead of from its register.
-pub(crate) const NO_FORWARD: u8 = 0;
-pub(crate) const FORWARD_RS1: u8 = 1;
-pub(crate) const FORWARD_RS2: u8 = 2;
-/// Its `rs1` is that of the one before, which has not changed it.
-pub(crate) const SAME_RS1: u8 = 3;
-
-/// The values that an operation passes to the one fused after it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Forwarded {
-    /// Its result.
-    value: u64,
-    /// What it read as `rs1`.
-    rs1: u64,
-}
-
-/// A straight-line operation.
-pub(crate) trait Micro: 'static {
-    /// The number of ops that it covers.
-    const OPS: usize = 1;
-
-    /// Executes it. `FORWARD` says which operand comes from the operation `before` it.
-    ///
-    /// # Safety
-    /// `hart` stands at a published op of this operation, its state is alive.
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded;
-}
-
-/// The first two sources of the hart's op, which every handler may read: a branch has no others, and while it is linked
-/// other threads write what leads to its target.
-///
-/// # Safety
-/// As [`Micro::execute`].
-#[inline(always)]
-unsafe fn registers<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Operands<u64> {
-    // SAFETY: the decoder writes slots below 65 to ops, and the state is alive.
-    unsafe {
-        let op = &*hart.op;
-        Operands {
-            rs1: match FORWARD {
-                FORWARD_RS1 => before.value,
-                SAME_RS1 => before.rs1,
-                _ => hart.get(op.rs1),
-            },
-            rs2: if FORWARD == FORWARD_RS2 { before.value } else { hart.get(op.rs2) },
-            rs3: 0,
-            imm: 0,
-            pc: 0,
-            csr: 0,
-            rm: Rounding::Dyn,
-            index: op.rs1,
-        }
-    }
-}
-
-/// The sources of the hart's op, which is no branch or jump.
-///
-/// # Safety
-/// As [`Micro::execute`].
-#[inline(always)]
-unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarded) -> Operands<u64> {
-    // SAFETY: as the caller promises; an op that is no branch or jump has a third source.
-    unsafe {
-        let (op, registers) = (&*hart.op, registers::<FORWARD>(hart, before));
-        Operands { rs3: hart.get(op.rs3()), imm: op.imm() as u64, csr: op.imm() as u16, rm, ..registers }
-    }
-}
-
 /// The target of the hart's op, a jump by register.
 ///
 /// # Safety
@@ -171,124 +104,9 @@ unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarde
 unsafe fn indirect_target<R: Row>(hart: Fast) -> u64 {
     // SAFETY: as the caller promises.
     unsafe {
-        let sources = registers::<NO_FORWARD>(hart, Forwarded::default());
-        R::eval(&Words(hart), &Operands { imm: (*hart.op).imm() as u64, ..sources })
-    }
-}
-
-/// A row with the result `rd`, in the dynamic rounding mode; [`Fast`] says what `MASKED` is.
-pub(crate) struct Value<R, const MASKED: bool = false>(PhantomData<R>);
-
-impl<R: Row, const MASKED: bool> Micro for Value<R, MASKED> {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
-        // SAFETY: as the caller promises; the decoder never writes slot 0 to `rd`.
-        unsafe {
-            let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
-            let value = R::eval(&Words(hart.accessing::<MASKED>()), &operands);
-            hart.set((*hart.op).rd(), value);
-            Forwarded { value, rs1: operands.rs1 }
-        }
-    }
-}
-
-/// A row with the result `rd`, in the instruction's rounding mode.
-pub(crate) struct Rounded<R, const RM: u32>(PhantomData<R>);
-
-impl<R: Row, const RM: u32> Micro for Rounded<R, RM> {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
-        let rm = const { Rounding::from_bits(RM).expect("a rounding mode") };
-        // SAFETY: as for `Value`.
-        unsafe {
-            let operands = operands::<FORWARD>(hart, rm, before);
-            let value = R::eval(&Words(hart), &operands);
-            hart.set((*hart.op).rd(), value);
-            Forwarded { value, rs1: operands.rs1 }
-        }
-    }
-}
-
-/// A row that only has effects; [`Fast`] says what `MASKED` is.
-pub(crate) struct Effect<R, const MASKED: bool = false>(PhantomData<R>);
-
-impl<R: Row, const MASKED: bool> Micro for Effect<R, MASKED> {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
-            R::eval(&Words(hart.accessing::<MASKED>()), &operands);
-            Forwarded { value: 0, rs1: operands.rs1 }
-        }
-    }
-}
-
-/// `rd = imm`: `lui`, `auipc` and `addi rd, x0, imm`.
-pub(crate) struct Constant;
-
-impl Micro for Constant {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, _before: Forwarded) -> Forwarded {
-        // SAFETY: as for `Value`.
-        unsafe {
-            let value = (*hart.op).imm() as u64;
-            hart.set((*hart.op).rd(), value);
-            Forwarded { value, rs1: 0 }
-        }
-    }
-}
-
-/// `rd = rs1`, within or between register files.
-pub(crate) struct Move;
-
-impl Micro for Move {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
-        // SAFETY: as for `Value`.
-        unsafe {
-            let value = operands::<FORWARD>(hart, Rounding::Dyn, before).rs1;
-            hart.set((*hart.op).rd(), value);
-            Forwarded { value, rs1: value }
-        }
-    }
-}
-
-/// No effect: hints, fences, results in x0.
-pub(crate) struct Nothing;
-
-impl Micro for Nothing {
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Forwarded) -> Forwarded {
-        Forwarded::default()
-    }
-}
-
-/// No operation at all: the front of an unfused branch.
-pub(crate) struct Empty;
-
-impl Micro for Empty {
-    const OPS: usize = 0;
-
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Forwarded) -> Forwarded {
-        Forwarded::default()
-    }
-}
-
-/// `A`, then `B`, whose operand `FORWARD_B` comes from `A`.
-pub(crate) struct Fused<A, B, const FORWARD_B: u8>(PhantomData<(A, B)>);
-
-impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
-    const OPS: usize = A::OPS + B::OPS;
-
-    #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
-        // SAFETY: the decoder fuses adjacent ops, so the next one is published, too.
-        unsafe {
-            let forwarded = A::execute::<FORWARD>(hart, before);
-            B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::OPS), ..hart }, forwarded)
-        }
+        let op = &*hart.op;
+        let sources = registers::<R, NO_FORWARD>(&hart, op, Forwarded::default());
+        R::eval(&Words(hart), &Operands { imm: op.imm() as u64, ..sources })
     }
 }
 
@@ -336,15 +154,15 @@ static BEGINNING: unsafe extern "sysv64" fn() = beginning;
 handlers! {
     /// Executes `M` and continues after it.
     fn straight[M: Micro](hart) {
-        M::execute::<NO_FORWARD>(hart, Forwarded::default());
+        M::execute::<NO_FORWARD>(&hart, hart.op, Forwarded::default());
         go(hart.op.add(M::OPS), hart)
     }
 
     /// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is the result of `M`.
     fn branch[M: Micro, R: Row, const FORWARD: u8, const CHECK: bool](hart) {
-        let forwarded = M::execute::<NO_FORWARD>(hart, Forwarded::default());
+        let forwarded = M::execute::<NO_FORWARD>(&hart, hart.op, Forwarded::default());
         let hart = Fast { op: hart.op.add(M::OPS), ..hart };
-        if R::eval(&Words(hart), &registers::<FORWARD>(hart, forwarded)) != 0 {
+        if R::eval(&Words(hart), &registers::<R, FORWARD>(&hart, &*hart.op, forwarded)) != 0 {
             go_linked::<CHECK>(hart)
         } else {
             go(hart.op.add(1), hart)
@@ -353,7 +171,7 @@ handlers! {
 
     /// A branch whose target is not decoded yet.
     fn branch_unresolved[R: Row](hart) {
-        if R::eval(&Words(hart), &registers::<NO_FORWARD>(hart, Forwarded::default())) != 0 {
+        if R::eval(&Words(hart), &registers::<R, NO_FORWARD>(&hart, &*hart.op, Forwarded::default())) != 0 {
             exit_chain(hart, Reason::Undecoded, 0)
         } else {
             go(hart.op.add(1), hart)
@@ -461,7 +279,7 @@ handlers! {
         if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
             return exit_chain(hart, Reason::Step, 0);
         }
-        Value::<R, MASKED>::execute::<NO_FORWARD>(hart, Forwarded::default());
+        Value::<R, MASKED>::execute::<NO_FORWARD>(&hart, hart.op, Forwarded::default());
         go(hart.op.add(1), hart)
     }
 }

@@ -11,10 +11,12 @@ mod code;
 mod decoded_op;
 mod enter;
 mod fast;
+mod forward;
 mod fusible;
 mod fusion;
 mod handlers;
 mod host_call;
+mod micro;
 mod operation;
 mod patterns;
 #[cfg(feature = "profile")]

@@ -10,6 +10,7 @@ use riverrun_isa::rows;
 
 use crate::fusible::{Fusible, Pattern, key};
 use crate::handlers::*;
+use crate::micro::*;
 
 /// The type of the operation that a pattern names; that of a memory access depends on `MASKED`.
 macro_rules! micro {

@@ -3,8 +3,10 @@
 use riverrun_isa::{Op, Rounding, for_each_op, rows};
 
 use crate::decoded_op::Handler;
+use crate::forward::NO_FORWARD;
 use crate::handlers::*;
 use crate::host_call::{host_call, system_call};
+use crate::micro::*;
 use crate::operation::{Decoded, Operation};
 use crate::ret::RET;
 

@@ -58,7 +58,7 @@ typedef struct riverrun_program riverrun_program_t;
 typedef struct riverrun_function_name riverrun_function_name_t;
 typedef struct riverrun_tier_up_statistics riverrun_tier_up_statistics_t;
 typedef struct riverrun_file_status riverrun_file_status_t;
-/** What is in a directory, as a list says it: of that call alone. */
+/** The entries of a directory, to which list adds. It is valid during that call only. */
 typedef struct riverrun_entries riverrun_entries_t;
 
 typedef struct riverrun_file_system riverrun_file_system_t;
@@ -329,48 +329,48 @@ struct riverrun_tier_up_statistics {
     const char *failure;
 };
 
-/** What there is of a path in a file system of the host. */
+/** The attributes of a file or directory, which look fills in. Each field has its default before the call. */
 struct riverrun_file_status {
-    /** Whether it is a directory, and no regular file. */
+    /** Whether it is a directory; otherwise it is a regular file. Default: false. */
     bool is_directory;
-    /** The mode's lower twelve bits. The guest owns all files; at first 0444, and 0555 if a directory leaves that. */
+    /** The lower twelve bits of st_mode. The guest owns every file. Default: 0444, or 0555 for a directory. */
     uint32_t permissions;
-    /** Bytes of a regular file. */
+    /** The size of a regular file, in bytes. Default: 0. */
     uint64_t len;
-    /** When it was changed last, in seconds since 1970; 0 at first. */
+    /** The time of the last modification, in seconds since 1970. Default: 0. */
     int64_t modified;
-    /** A number that no other file of the file system has; at first 0, for one that is made of the path. */
+    /** The inode number, unique in the file system. Default: 0, for a number that is derived from the path. */
     uint64_t number;
 };
 
-/** Fills in what is at a path. 0, or the number of an error such as ENOENT. */
+/** Fills in the attributes of what is at a path. Returns 0, or an error number such as ENOENT. */
 typedef int32_t (*riverrun_file_look_t)(void *data, const char *path, riverrun_file_status_t *status);
 
-/** Adds the names in a directory by riverrun_entries_add. 0, or the number of an error. */
+/** Adds the names in a directory by riverrun_entries_add. Returns 0 or an error number. */
 typedef int32_t (*riverrun_file_list_t)(void *data, const char *path, riverrun_entries_t *entries);
 
-/** Copies bytes of a file from a position on: how many, 0 at the end, or the number of an error, negative. */
+/** Reads bytes of a file from a position on. Returns how many, 0 at the end, or a negative error number. */
 typedef int64_t (*riverrun_file_read_t)(void *data, const char *path, void *buffer, size_t len, uint64_t at);
 
-/** Writes bytes to a file from a position on: how many, or the number of an error, negative. */
+/** Writes bytes to a file from a position on. Returns how many, or a negative error number. */
 typedef int64_t (*riverrun_file_write_t)(void *data, const char *path, const void *bytes, size_t len, uint64_t at);
 
-/** Gives a file this size. 0, or the number of an error. */
+/** Changes the size of a file. Returns 0 or an error number. */
 typedef int32_t (*riverrun_file_resize_t)(void *data, const char *path, uint64_t len);
 
-/** Makes an empty file or directory where nothing is. 0, or the number of an error. */
+/** Creates an empty file or directory at a path where there is none. Returns 0 or an error number. */
 typedef int32_t (*riverrun_file_create_t)(void *data, const char *path, bool is_directory, uint32_t permissions);
 
-/** Removes a file or an empty directory. 0, or the number of an error. */
+/** Removes a file or an empty directory. Returns 0 or an error number. */
 typedef int32_t (*riverrun_file_remove_t)(void *data, const char *path, bool is_directory);
 
-/** Moves a file or directory to another path, where it replaces a file or an empty directory. 0, or the number of an error. */
+/** Moves a file or directory to another path, where it replaces a file or an empty directory. Returns 0 or an error number. */
 typedef int32_t (*riverrun_file_rename_t)(void *data, const char *from, const char *to);
 
 /**
- * A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without ., ..
- * and a slash at either end. Functions are called on the threads that run guests, and for machines of several threads
- * at once; guests wait for them.
+ * A file system that the host implements. Paths are relative to the path at which the guest sees it, without ., .. and
+ * slashes at either end; its root is "". riverrun calls these functions on the threads that run guests, so machines on
+ * several threads call them concurrently; a guest waits for its call.
  */
 struct riverrun_file_system {
     /** What is at a path. */

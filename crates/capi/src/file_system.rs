@@ -13,49 +13,49 @@ use crate::arguments::{Result, given};
 use crate::error::{Returned, guard};
 use crate::owned::Owned;
 
-/// What there is of a path in a file system of the host.
+/// The attributes of a file or directory, which `look` fills in. Each field has its default before the call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FileStatus {
-    /// Whether it is a directory, and no regular file.
+    /// Whether it is a directory; otherwise it is a regular file. Default: false.
     pub is_directory: bool,
-    /// The mode's lower twelve bits. The guest owns all files; at first 0444, and 0555 if a directory leaves that.
+    /// The lower twelve bits of `st_mode`. The guest owns every file. Default: 0444, or 0555 for a directory.
     pub permissions: u32,
-    /// Bytes of a regular file.
+    /// The size of a regular file, in bytes. Default: 0.
     pub len: u64,
-    /// When it was changed last, in seconds since 1970; 0 at first.
+    /// The time of the last modification, in seconds since 1970. Default: 0.
     pub modified: i64,
-    /// A number that no other file of the file system has; at first 0, for one that is made of the path.
+    /// The inode number, unique in the file system. Default: 0, for a number that is derived from the path.
     pub number: u64,
 }
 
-/// What is in a directory, as a `list` says it: of that call alone.
+/// The entries of a directory, to which `list` adds. It is valid during that call only.
 #[derive(Debug)]
 pub struct Entries(Vec<(OsString, riverrun_linux::FileKind)>);
 
-/// Fills in what is at a path. 0, or the number of an error such as `ENOENT`.
+/// Fills in the attributes of what is at a path. Returns 0, or an error number such as `ENOENT`.
 pub type FileLook = unsafe extern "C" fn(data: *mut c_void, path: *const c_char, status: &mut FileStatus) -> i32;
-/// Adds the names in a directory by `riverrun_entries_add`. 0, or the number of an error.
+/// Adds the names in a directory by `riverrun_entries_add`. Returns 0 or an error number.
 pub type FileList = unsafe extern "C" fn(data: *mut c_void, path: *const c_char, entries: &mut Entries) -> i32;
-/// Copies bytes of a file from a position on: how many, 0 at the end, or the number of an error, negative.
+/// Reads bytes of a file from a position on. Returns how many, 0 at the end, or a negative error number.
 pub type FileRead =
     unsafe extern "C" fn(data: *mut c_void, path: *const c_char, buffer: *mut c_void, len: usize, at: u64) -> i64;
-/// Writes bytes to a file from a position on: how many, or the number of an error, negative.
+/// Writes bytes to a file from a position on. Returns how many, or a negative error number.
 pub type FileWrite =
     unsafe extern "C" fn(data: *mut c_void, path: *const c_char, bytes: *const c_void, len: usize, at: u64) -> i64;
-/// Gives a file this size. 0, or the number of an error.
+/// Changes the size of a file. Returns 0 or an error number.
 pub type FileResize = unsafe extern "C" fn(data: *mut c_void, path: *const c_char, len: u64) -> i32;
-/// Makes an empty file or directory where nothing is. 0, or the number of an error.
+/// Creates an empty file or directory at a path where there is none. Returns 0 or an error number.
 pub type FileCreate =
     unsafe extern "C" fn(data: *mut c_void, path: *const c_char, is_directory: bool, permissions: u32) -> i32;
-/// Removes a file or an empty directory. 0, or the number of an error.
+/// Removes a file or an empty directory. Returns 0 or an error number.
 pub type FileRemove = unsafe extern "C" fn(data: *mut c_void, path: *const c_char, is_directory: bool) -> i32;
-/// Moves a file or directory to another path, where it replaces a file or an empty directory. 0, or the number of an error.
+/// Moves a file or directory to another path, where it replaces a file or an empty directory. Returns 0 or an error number.
 pub type FileRename = unsafe extern "C" fn(data: *mut c_void, from: *const c_char, to: *const c_char) -> i32;
 
-/// A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without `.`, `..`
-/// and a slash at either end. Functions are called on the threads that run guests, and for machines of several threads
-/// at once; guests wait for them.
+/// A file system that the host implements. Paths are relative to the path at which the guest sees it, without `.`, `..` and
+/// slashes at either end; its root is "". riverrun calls these functions on the threads that run guests, so machines on
+/// several threads call them concurrently; a guest waits for its call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FileSystem {

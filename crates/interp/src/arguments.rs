@@ -22,7 +22,7 @@ enum Source {
 pub(crate) struct Arguments {
     sources: Vec<Source>,
     setters: usize,
-    gives: bool,
+    has_integer_result: bool,
 }
 
 #[cfg_attr(not(by_hand), allow(dead_code, reason = "only handlers by hand set them"))]
@@ -33,7 +33,7 @@ impl Arguments {
         registers: CallRegisters,
         before: impl DoubleEndedIterator<Item = &'a Decoded>,
     ) -> Option<Arguments> {
-        let gives = match registers.results {
+        let has_integer_result = match registers.results {
             CallResults::None | CallResults::Float => false,
             CallResults::Integer => true,
             CallResults::Any => return None,
@@ -53,7 +53,7 @@ impl Arguments {
         // Setting an argument again takes longer than reading it.
         let kept = (0..count).filter(|&n| sources[n] == Source::Slot(A0 + n as u8)).count();
         let fits = 2 * kept < count && !sources.iter().enumerate().any(is_late);
-        fits.then_some(Arguments { sources, setters: setters.len(), gives })
+        fits.then_some(Arguments { sources, setters: setters.len(), has_integer_result })
     }
 
     /// The number of instructions that set them, at most [`ARGUMENTS`].
@@ -62,8 +62,8 @@ impl Arguments {
     }
 
     /// Whether the function has an integer result.
-    pub(crate) fn gives(&self) -> bool {
-        self.gives
+    pub(crate) fn has_integer_result(&self) -> bool {
+        self.has_integer_result
     }
 
     /// A bit for each argument, a0's the lowest, that says whether it is a constant; above them a bit that is always set.

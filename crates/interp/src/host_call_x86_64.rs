@@ -184,7 +184,7 @@ calls! {
 
 /// The handler of the first of the instructions that set a host call's arguments: sets all and makes the call.
 pub(crate) fn host_call_with(arguments: &Arguments) -> Option<Handler> {
-    let handlers = if arguments.gives() { &WITH_ARGUMENTS_FOR_ONE } else { &WITH_ARGUMENTS };
+    let handlers = if arguments.has_integer_result() { &WITH_ARGUMENTS_FOR_ONE } else { &WITH_ARGUMENTS };
     Some(handlers[arguments.kinds()])
 }
 

@@ -121,10 +121,8 @@ impl From<Duration> for Timespec {
 
 /// Consecutive 64-bit words of guest memory.
 pub(crate) fn load_words<const N: usize>(memory: &Memory, address: u64) -> Result<[u64; N], Stop> {
-    let bytes = memory.slice(address, 8 * N as u64)?;
-    let mut words =
-        bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
-    Ok(std::array::from_fn(|_| words.next().unwrap_or(0)))
+    let (words, _) = memory.slice(address, 8 * N as u64)?.as_chunks();
+    Ok(std::array::from_fn(|n| words.get(n).map_or(0, |&word| u64::from_le_bytes(word))))
 }
 
 /// The flags of `openat` and `fcntl`.

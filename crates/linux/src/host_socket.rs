@@ -1,7 +1,7 @@
 //! A socket of the host: what those for TCP and for UDP have in common.
 //!
-//! Each is non-blocking, whatever it is to the guest: a call that finds nothing, or no room, notes what it waits for, and
-//! the scheduler asks the host for that while other threads run. Its buffers keep the sizes that the host gives them.
+//! The host's socket never blocks, even if the guest's does. A call that would block records the events that it waits for;
+//! the scheduler polls the host for these while other guest threads run. Buffers keep the host's default sizes.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -21,9 +21,9 @@ pub(crate) const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::C
 pub(crate) struct HostSocket {
     pub(crate) fd: OwnedFd,
     pub(crate) is_ipv6: bool,
-    /// The events that calls wait for, as `poll` has them, [`HUP`] among them; 0 for none.
+    /// The events that blocked calls wait for, a mask as in `poll` that includes [`HUP`]; 0 if no call is blocked.
     awaited: AtomicU16,
-    /// Count what has been done with either direction.
+    /// Operations so far in each direction, which edge-triggered `epoll` compares.
     incoming: AtomicU64,
     outgoing: AtomicU64,
 }
@@ -44,13 +44,13 @@ impl HostSocket {
         Ok(HostSocket::of(fd, is_ipv6))
     }
 
-    /// Notes that something was done with a direction.
-    pub(crate) fn acts(&self, half: Half) {
+    /// Counts an operation in one direction.
+    pub(crate) fn count(&self, half: Half) {
         let counter = if half == Half::Incoming { &self.incoming } else { &self.outgoing };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Changes whenever something has been done that concerns one of these events.
+    /// A number that changes with each operation that can cause one of these events.
     pub(crate) fn activity(&self, events: u16) -> u64 {
         let count =
             |counter: &AtomicU64, concerned| if events & concerned == 0 { 0 } else { counter.load(Ordering::Relaxed) };
@@ -65,7 +65,7 @@ impl HostSocket {
         rustix::net::getpeername(&self.fd)?.ok_or(Errno::NOTCONN)?.try_into().map_err(|_| Errno::NOTCONN)
     }
 
-    /// What it is called in messages.
+    /// The name of this socket in messages.
     pub(crate) fn shown(&self) -> String {
         let shown = |address: Result<SocketAddr, Errno>| address.map_or("?".to_owned(), |address| address.to_string());
         match self.peer_address() {
@@ -79,7 +79,7 @@ impl HostSocket {
         rustix::io::ioctl_fionread(&self.fd)
     }
 
-    /// What of `wanted` would not block, and what goes unasked.
+    /// The events of `wanted` that are ready now, and errors and hang-ups, which `poll` always reports.
     pub(crate) fn ready(&self, wanted: u16) -> u16 {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let asked = PollFlags::from_bits_retain(wanted & (READ | WRITE | READ_HUP));
@@ -90,12 +90,12 @@ impl HostSocket {
         }
     }
 
-    /// Notes that a call waits for these events.
+    /// Records that a call is blocked until one of these events.
     pub(crate) fn await_events(&self, events: u16) {
         self.awaited.fetch_or(events & (READ | WRITE | READ_HUP) | HUP, Ordering::Relaxed);
     }
 
-    /// What is asked of the host for calls that wait, if any does.
+    /// The host's `poll` entry for blocked calls; `None` if no call is blocked.
     pub(crate) fn asked(&self) -> Option<PollFd<'_>> {
         match self.awaited.load(Ordering::Relaxed) {
             0 => None,
@@ -103,13 +103,13 @@ impl HostSocket {
         }
     }
 
-    /// Forgets what calls wait for, because all are made again.
+    /// Forgets the events of blocked calls: the scheduler retries all of these.
     pub(crate) fn forget_awaited(&self) {
         self.awaited.store(0, Ordering::Relaxed);
     }
 
     pub(crate) fn shut_down(&self, halves: &[Half]) -> Result<(), Errno> {
-        halves.iter().for_each(|&half| self.acts(half));
+        halves.iter().for_each(|&half| self.count(half));
         // Both at once: after the first alone, one that listens could not do the second.
         let how = match halves {
             [Half::Incoming] => Shutdown::Read,

@@ -107,7 +107,7 @@ fn entry_size(name: &OsStr) -> u64 {
 
 impl Drop for Inode {
     fn drop(&mut self) {
-        self.space.give_back(self.lock().counted);
+        self.space.release(self.lock().counted);
     }
 }
 
@@ -139,7 +139,7 @@ impl Inode {
             Content::Fifo(_) => INODE + pipes::CAPACITY as u64,
             _ => INODE,
         };
-        space.take(counted)?;
+        space.reserve(counted)?;
         let number = number.unwrap_or_else(|| space.next_number());
         let state = State { permissions, accessed: now, modified: now, changed: now, counted, ..State::of(content) };
         Ok(Arc::new(Inode { number, space: space.clone(), state: Mutex::new(state) }))
@@ -272,7 +272,7 @@ impl Inode {
             }
             Slot::Vacant(slot) => {
                 let bytes = entry_size(name);
-                self.space.take(bytes)?;
+                self.space.reserve(bytes)?;
                 slot.insert(new);
                 *counted += bytes;
                 None
@@ -300,7 +300,7 @@ impl Inode {
         let Entry { inode: old, order } = entries.names.remove(name)?;
         entries.orders.remove(&order);
         let bytes = entry_size(name);
-        self.space.give_back(bytes);
+        self.space.release(bytes);
         state.counted -= bytes;
         state.links -= u32::from(old.kind() == mode::DIRECTORY);
         (state.modified, state.changed) = (now, now);

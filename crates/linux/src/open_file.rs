@@ -420,7 +420,7 @@ impl OpenFile {
 mod tests {
     use super::*;
 
-    /// Is interrupted by signals until it gives its byte.
+    /// A reader that fails with `Interrupted` three times, then returns one byte.
     struct Busy(u32);
 
     impl Read for Busy {

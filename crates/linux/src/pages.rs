@@ -31,7 +31,7 @@ pub(crate) struct Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        self.space.give_back(self.pages.len() as u64 * (PAGE + OVERHEAD));
+        self.space.release(self.pages.len() as u64 * (PAGE + OVERHEAD));
     }
 }
 
@@ -80,7 +80,7 @@ impl Pages {
         Ok(match self.pages.entry(page) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.space.take(PAGE + OVERHEAD)?;
+                self.space.reserve(PAGE + OVERHEAD)?;
                 entry.insert(Box::new([0; PAGE as usize]))
             }
         })
@@ -110,7 +110,7 @@ impl Pages {
         if len < self.len {
             let first = len.div_ceil(PAGE);
             let cut = self.pages.split_off(&first);
-            self.space.give_back(cut.len() as u64 * (PAGE + OVERHEAD));
+            self.space.release(cut.len() as u64 * (PAGE + OVERHEAD));
             // What lies in it behind the end; none has this number if the end lies between pages.
             if let Some(page) = self.pages.get_mut(&(len / PAGE)) {
                 page[(len % PAGE) as usize..].fill(0);
@@ -125,7 +125,7 @@ impl Pages {
         let there = self.pages.range(pages.clone()).count() as u64;
         // Before one is made, as there may be far too many.
         let missing = (pages.end - pages.start - there).saturating_mul(PAGE + OVERHEAD);
-        self.space.take(missing)?;
+        self.space.reserve(missing)?;
         for page in pages {
             self.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
         }
@@ -138,7 +138,7 @@ impl Pages {
         let mut edges = [at..at + len, 0..0];
         if whole.start < whole.end {
             let cut = self.pages.extract_if(whole.clone(), |_, _| true).count();
-            self.space.give_back(cut as u64 * (PAGE + OVERHEAD));
+            self.space.release(cut as u64 * (PAGE + OVERHEAD));
             edges = [at..whole.start * PAGE, whole.end * PAGE..at + len];
         }
         for edge in edges {

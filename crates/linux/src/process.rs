@@ -1,4 +1,4 @@
-//! System calls on the process: what it is told of its machine, limits, exit.
+//! System calls on the process itself: its identity, its limits, the machine that it seems to run on, its exit.
 
 use riverrun::Memory;
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ pub(crate) const PARENT: u64 = 1;
 /// The user and the user's group.
 pub(crate) const USER: u32 = 1000;
 
-/// The letters of the extensions that a guest is told of.
+/// The extensions that the platform reports to guests, by their letters.
 pub(crate) const EXTENSIONS: &str = "imafdc";
 
 /// The bits of a umask.
@@ -23,7 +23,7 @@ const PERMISSIONS: u32 = 0o777;
 pub(crate) struct Process {
     /// Permissions that new files do not get.
     pub(crate) umask: u32,
-    /// How far it has lowered its priority.
+    /// The nice value, 0 to 19: guests can only lower their priority.
     pub(crate) nice: i8,
 }
 
@@ -34,7 +34,7 @@ impl Default for Process {
 }
 
 impl Process {
-    /// Whether system calls can have made it so.
+    /// Whether system calls can have left this state; a saved one is not trusted.
     pub(crate) fn is_sound(&self) -> bool {
         self.umask & !PERMISSIONS == 0 && (0..20).contains(&self.nice)
     }
@@ -57,7 +57,7 @@ pub(crate) fn uname(call: &mut Call<'_>) -> Outcome {
     fields.iter().fold(Layout::new(), |layout, field| layout.text(field, LEN)).store(call.memory, call.args[0])
 }
 
-/// The total memory that the guest is told.
+/// The total memory that `sysinfo` and `/proc/meminfo` report.
 pub(crate) fn total_memory(memory: &Memory) -> u64 {
     memory.limit().min(4 << 30)
 }

@@ -67,8 +67,8 @@ impl Space {
         self.last_number.fetch_max(number, Ordering::Relaxed);
     }
 
-    /// Counts bytes that are to be used; `ENOSPC` if they are not there.
-    pub(crate) fn take(&self, bytes: u64) -> Result<(), Stop> {
+    /// Reserves bytes; `ENOSPC` if that would exceed the limit.
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<(), Stop> {
         let used = self.used();
         match used.checked_add(bytes) {
             Some(new) if new <= self.limit() => {
@@ -79,7 +79,8 @@ impl Space {
         }
     }
 
-    pub(crate) fn give_back(&self, bytes: u64) {
+    /// Releases bytes that [`Space::reserve`] has reserved.
+    pub(crate) fn release(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
@@ -92,12 +93,12 @@ mod tests {
     fn the_smaller_of_both_limits_holds() {
         let space = Space::default();
         space.set_limit(100);
-        assert_eq!(space.take(101), Err(Errno::NOSPC.into()));
-        assert_eq!(space.take(60), Ok(()));
+        assert_eq!(space.reserve(101), Err(Errno::NOSPC.into()));
+        assert_eq!(space.reserve(60), Ok(()));
         space.set_room(70);
-        assert_eq!(space.take(11), Err(Errno::NOSPC.into()));
-        assert_eq!(space.take(u64::MAX), Err(Errno::NOSPC.into()));
-        space.give_back(60);
-        assert_eq!((space.take(70), space.used()), (Ok(()), 70));
+        assert_eq!(space.reserve(11), Err(Errno::NOSPC.into()));
+        assert_eq!(space.reserve(u64::MAX), Err(Errno::NOSPC.into()));
+        space.release(60);
+        assert_eq!((space.reserve(70), space.used()), (Ok(()), 70));
     }
 }

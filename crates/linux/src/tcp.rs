@@ -34,8 +34,8 @@ impl Tcp {
 
     /// Begins to connect to a granted address, or tells how far it is.
     pub(crate) fn connect(&self, granted: SocketAddr) -> Result<(), Errno> {
-        self.host.acts(Half::Incoming);
-        self.host.acts(Half::Outgoing);
+        self.host.count(Half::Incoming);
+        self.host.count(Half::Outgoing);
         rustix::net::connect(&self.host.fd, &granted)
     }
 
@@ -48,7 +48,7 @@ impl Tcp {
 
     /// Listens at the address that it has; `EACCES` if it has none. The host would give it one.
     pub(crate) fn listen(&self, backlog: i32) -> Result<(), Errno> {
-        self.host.acts(Half::Incoming);
+        self.host.count(Half::Incoming);
         match self.is_bound.load(Ordering::Relaxed) {
             true => rustix::net::listen(&self.host.fd, backlog.clamp(0, MAX_BACKLOG)),
             false => Err(Errno::ACCESS),
@@ -57,20 +57,20 @@ impl Tcp {
 
     /// The next connection, and from where; `EAGAIN` if there is none.
     pub(crate) fn accept(&self) -> Result<(Tcp, Option<SocketAddr>), Errno> {
-        self.host.acts(Half::Incoming);
+        self.host.count(Half::Incoming);
         let (fd, peer) = rustix::net::acceptfrom_with(&self.host.fd, FLAGS)?;
         Ok((Tcp::of(HostSocket::of(fd, self.host.is_ipv6)), peer.and_then(|peer| peer.try_into().ok())))
     }
 
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
-        self.host.acts(Half::Incoming);
+        self.host.count(Half::Incoming);
         let flags = if stays { RecvFlags::PEEK } else { RecvFlags::empty() };
         let (len, _) = rustix::net::recv(&self.host.fd, &mut *buffer, flags | RecvFlags::DONTWAIT)?;
         Ok(Received { len: len.min(buffer.len()), whole: len, ..Received::default() })
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        self.host.acts(Half::Outgoing);
+        self.host.count(Half::Outgoing);
         // No other flag goes to the host: one could connect to another address.
         rustix::net::send(&self.host.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
     }

@@ -52,8 +52,8 @@ impl Udp {
     /// Takes datagrams from this reachable address alone, and sends there what names no other; from and to any again for
     /// `None`.
     pub(crate) fn connect(&self, reachable: Option<SocketAddr>) -> Result<(), Errno> {
-        self.host.acts(Half::Incoming);
-        self.host.acts(Half::Outgoing);
+        self.host.count(Half::Incoming);
+        self.host.count(Half::Outgoing);
         match reachable {
             Some(address) => rustix::net::connect(&self.host.fd, &address)?,
             None => rustix::net::connect_unspec(&self.host.fd)?,
@@ -125,7 +125,7 @@ impl Udp {
     }
 
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
-        self.host.acts(Half::Incoming);
+        self.host.count(Half::Incoming);
         let flags = if stays { RecvFlags::PEEK } else { RecvFlags::empty() };
         for _ in 0..MAX_DROPPED {
             let (received, sender) = self.next(buffer, flags)?;
@@ -142,7 +142,7 @@ impl Udp {
 
     /// Sends a datagram to a reachable address, or where it is connected to.
     pub(crate) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> Result<usize, Errno> {
-        self.host.acts(Half::Outgoing);
+        self.host.count(Half::Outgoing);
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         match to {
             Some(address) => rustix::net::sendto(&self.host.fd, bytes, flags, &address),

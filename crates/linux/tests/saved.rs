@@ -49,8 +49,8 @@ impl Contents {
         let memory = machine.memory();
         let regions = memory.regions();
         let readable = regions.iter().filter(|region| region.perm.contains(Perm::READ));
-        let bytes = readable.flat_map(|region| memory.slice(region.start, region.end - region.start).unwrap());
-        let bytes: Vec<u8> = bytes.copied().collect();
+        let bytes = readable.map(|region| memory.slice(region.start, region.end - region.start).unwrap());
+        let bytes = bytes.collect::<Vec<&[u8]>>().concat();
         Contents {
             words: bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect(),
             regions: regions.iter().map(|region| (region.start, region.end, region.perm.to_string())).collect(),

@@ -1,8 +1,7 @@
 //! LLVM's builder, with the types and attributes that all code here shares.
 
-use std::collections::BTreeMap;
-
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -29,15 +28,15 @@ use crate::options::CompileOptions;
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
 
-/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: of such instructions none is moved across another, but the
-/// state is none of theirs.
+/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: LLVM keeps calls with it in their order, and knows that they do
+/// not access the `VmContext`.
 pub(crate) const ORDERED: u64 = 3 << 2;
 
-/// The memory of an access. Accesses to different ones never alias: guards separate state and guest, and no pointer to a
-/// private frame exists ([`crate::analysis::private_accesses`]).
+/// Which memory an access touches. Accesses to different spaces never alias: guards separate the `VmContext` from the
+/// guest's memory, and no pointer to a private frame exists ([`crate::analysis::private_accesses`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// The `State`.
+    /// The `VmContext`.
     State,
     /// The guest's memory.
     Guest,

@@ -14,7 +14,8 @@ use riverrun_vm::{SINK_SLOT, convention};
 use crate::lift::{FOLDED, truncated_range};
 use crate::quick::value::{Double, Doubles, Mode, Word};
 
-/// Accesses to the guest's memory, which may be misaligned. Those that fault end the run elsewhere.
+/// The flags of accesses to the guest's memory, which may be misaligned. To Cranelift they never trap: riverrun's signal
+/// handler ends a run that faults.
 fn guest() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
@@ -73,7 +74,8 @@ impl Site<'_, '_> {
         })
     }
 
-    /// A division: by 1 where the divisor is 0 or the quotient overflows, as Cranelift's would trap.
+    /// A division. Cranelift's instructions trap if the divisor is 0 or the quotient overflows, so that they divide by 1 then,
+    /// and the ISA's result is selected.
     fn divide(&self, a: Word, divisor: Word, signed: bool, remainder: bool) -> Word {
         self.binary(a, divisor, |b, a, divisor| {
             let zero = b.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
@@ -108,7 +110,7 @@ impl Site<'_, '_> {
         }
     }
 
-    /// The host address of a guest address, and the distance to add.
+    /// The host address of a guest address, without the displacement that the access adds.
     fn place(&self, address: Word) -> (Value, i32) {
         let (word, distance) = match address {
             Word::Sum(value, constant) if (-FOLDED..=FOLDED).contains(&constant) => (value, constant as i32),

@@ -14,7 +14,7 @@ pub(crate) use saved::SavedAllocator;
 
 /// A newly allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct Allocated {
     pub(crate) address: u64,
     /// Whether its bytes have never been used, so that they are zero.
     pub(crate) zero: bool,
@@ -92,7 +92,7 @@ impl Allocator {
         }
     }
 
-    /// The same with a cache: [`Allocator::take_cached`] and [`Allocator::give_cached`] have something to do.
+    /// The same with a cache: [`Allocator::allocate_cached`] and [`Allocator::free_cached`] have something to do.
     pub(crate) fn cached(self) -> Allocator {
         Allocator { cache: Cache::new(), ..self }
     }
@@ -161,7 +161,7 @@ impl Allocator {
 
     /// Takes a block of at least `size` bytes, with every byte of `alignment`, a power of two.
     #[inline(always)]
-    pub(crate) fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Result<Taken, Full> {
+    pub(crate) fn allocate(&mut self, size: u64, alignment: u64, owner: Owner) -> Result<Allocated, Full> {
         if size <= SMALL_MAX && alignment <= PAGE {
             let mut class = class_of(size);
             if alignment > GRANULE {
@@ -171,15 +171,15 @@ impl Allocator {
                     class += 1;
                 }
             }
-            self.take_small(class, size, owner)
+            self.allocate_small(class, size, owner)
         } else {
-            self.take_large(size, alignment, owner)
+            self.allocate_large(size, alignment, owner)
         }
     }
 
     /// Takes for the guest the block that was freed last, if there is one of its class.
     #[inline(always)]
-    pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
+    pub(crate) fn allocate_cached(&mut self, size: u64) -> Option<u64> {
         if size > SMALL_MAX {
             return None;
         }
@@ -190,7 +190,7 @@ impl Allocator {
     }
 
     /// Takes a small block for the guest where a slab has one.
-    pub(crate) fn take_listed(&mut self, size: u64) -> Option<u64> {
+    pub(crate) fn allocate_listed(&mut self, size: u64) -> Option<u64> {
         if size > SMALL_MAX {
             return None;
         }
@@ -199,13 +199,13 @@ impl Allocator {
         if self.cache.of(class).is_none() || self.partial[class] == NONE {
             return None;
         }
-        self.take_small(class, size, Owner::Guest).ok().map(|taken| taken.address)
+        self.allocate_small(class, size, Owner::Guest).ok().map(|taken| taken.address)
     }
 
     /// Keeps a small block of the guest's as the one that was freed last, if it is the one that was taken last; false
     /// where it is not. If a size is said, it has to be the block's.
     #[inline(always)]
-    pub(crate) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
+    pub(crate) fn free_last(&mut self, address: u64, size: Option<u64>) -> bool {
         match self.cache.last() {
             Some(magazine) if magazine.next_is(address) => {
                 Allocator::keep(magazine, &mut self.words, &mut self.counts, size)
@@ -217,11 +217,11 @@ impl Allocator {
     /// Keeps a small block of the guest's as the one that was freed last, or gives it to its slab where enough are
     /// kept; false where it is none in use. If a size is said, it has to be the block's.
     #[inline(always)]
-    pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
+    pub(crate) fn free_cached(&mut self, address: u64, size: Option<u64>) -> bool {
         let offset = address.wrapping_sub(self.start);
         let Some(page) = self.runs.page(offset / PAGE) else { return false };
         let Some(magazine) = self.cache.of(page.class()) else { return false };
-        let Some(next) = magazine.next() else { return self.give_listed(page.run(), address, size) };
+        let Some(next) = magazine.next() else { return self.free_listed(page.run(), address, size) };
         if u64::from(next.address) != address {
             let Ok(address) = u32::try_from(address) else { return false };
             let Some((slab, index)) = self.runs.small(page.run(), offset) else { return false };
@@ -230,14 +230,14 @@ impl Allocator {
         Allocator::keep(magazine, &mut self.words, &mut self.counts, size)
     }
 
-    fn give_listed(&mut self, run: u32, address: u64, size: Option<u64>) -> bool {
+    fn free_listed(&mut self, run: u32, address: u64, size: Option<u64>) -> bool {
         let Some((slab, index)) = self.runs.small(run, address - self.start) else { return false };
         let Some(has) = size_of_guests(self.words[slab.first + index]) else { return false };
         if size.is_some_and(|size| size != has) {
             return false;
         }
         self.counts.gave(has);
-        self.give_small(Place { run, index });
+        self.free_small(Place { run, index });
         true
     }
 
@@ -263,14 +263,14 @@ impl Allocator {
                 let offset = u64::from(address) - self.start;
                 let run = self.runs.owner(offset / PAGE);
                 if let Some((_, index)) = self.runs.small(run, offset) {
-                    self.give_small(Place { run, index });
+                    self.free_small(Place { run, index });
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn take_small(&mut self, class: usize, size: u64, owner: Owner) -> Result<Taken, Full> {
+    fn allocate_small(&mut self, class: usize, size: u64, owner: Owner) -> Result<Allocated, Full> {
         let shape = &CLASS[class];
         let id = match self.partial[class] {
             NONE => self.new_slab(class)?,
@@ -278,27 +278,27 @@ impl Allocator {
         };
         let run = &mut self.runs[id];
         let Use::Slab(slab) = &mut run.used_for else { unreachable!("lists of slabs hold slabs") };
-        let (index, zero) = slab.take(&mut self.words, Tag { size: size as u32, owner });
+        let (index, zero) = slab.allocate(&mut self.words, Tag { size: size as u32, owner });
         let full = slab.is_full();
         let address = self.start + Runs::block_offset(run, shape, index);
         if full {
             self.unlink(class, id);
         }
         self.counts.took(size);
-        Ok(Taken { address, zero })
+        Ok(Allocated { address, zero })
     }
 
     #[cold]
     fn new_slab(&mut self, class: usize) -> Result<u32, Full> {
         let shape = &CLASS[class];
         let base = (self.start / PAGE) as u32;
-        let (id, clean) = match self.runs.take(shape.pages, 1, base) {
+        let (id, clean) = match self.runs.allocate(shape.pages, 1, base) {
             Some(taken) => taken,
             None => {
                 self.release_empty_slabs();
                 // Blocks of this class may have been kept.
                 match self.partial[class] {
-                    NONE => self.runs.take(shape.pages, 1, base).ok_or(self.full(u64::from(shape.pages)))?,
+                    NONE => self.runs.allocate(shape.pages, 1, base).ok_or(self.full(u64::from(shape.pages)))?,
                     id => return Ok(id),
                 }
             }
@@ -310,7 +310,7 @@ impl Allocator {
     }
 
     #[inline(never)]
-    fn take_large(&mut self, size: u64, alignment: u64, owner: Owner) -> Result<Taken, Full> {
+    fn allocate_large(&mut self, size: u64, alignment: u64, owner: Owner) -> Result<Allocated, Full> {
         // More than any arena has, and yet with room to calculate in.
         let limit = u64::from(PAGES_MAX) + 1;
         let pages = size.div_ceil(PAGE).clamp(1, limit);
@@ -320,15 +320,15 @@ impl Allocator {
             return Err(Full { pages: needed });
         }
         let base = (self.start / PAGE) as u32;
-        let take = |runs: &mut Runs| runs.take(pages as u32, alignment as u32, base);
-        let taken = take(&mut self.runs).or_else(|| {
+        let allocate = |runs: &mut Runs| runs.allocate(pages as u32, alignment as u32, base);
+        let allocated = allocate(&mut self.runs).or_else(|| {
             self.release_empty_slabs();
-            take(&mut self.runs)
+            allocate(&mut self.runs)
         });
-        let (id, zero) = taken.ok_or(self.full(needed))?;
+        let (id, zero) = allocated.ok_or(self.full(needed))?;
         self.runs[id].used_for = Use::Large { size, owner };
         self.counts.took(size);
-        Ok(Taken { address: self.start + self.runs.offset(id), zero })
+        Ok(Allocated { address: self.start + self.runs.offset(id), zero })
     }
 
     /// How far the arena has to grow for a run of so many pages: what is free at its end counts.
@@ -384,19 +384,19 @@ impl Allocator {
 
     /// Gives a block back that [`Allocator::find`] has just found.
     #[inline(always)]
-    pub(crate) fn give(&mut self, block: &InUse) {
+    pub(crate) fn free(&mut self, block: &InUse) {
         self.counts.gave(block.size);
         match &self.runs[block.place.run].used_for {
-            Use::Slab(_) => self.give_small(block.place),
+            Use::Slab(_) => self.free_small(block.place),
             _ => self.release(block.place.run),
         }
     }
 
     #[inline(always)]
-    fn give_small(&mut self, Place { run: id, index }: Place) {
+    fn free_small(&mut self, Place { run: id, index }: Place) {
         let Use::Slab(slab) = &mut self.runs[id].used_for else { return };
         let was_full = slab.is_full();
-        slab.give(&mut self.words, index);
+        slab.free(&mut self.words, index);
         let empty = slab.used == 0;
         let class = usize::from(slab.class);
         let run = &self.runs[id];
@@ -457,10 +457,10 @@ impl Allocator {
     /// Makes a run free: what was known of its blocks does not hold any more.
     fn release(&mut self, id: u32) {
         if let Use::Slab(slab) = &self.runs[id].used_for {
-            self.words.give(slab.first, slab.capacity);
+            self.words.free(slab.first, slab.capacity);
             self.cache.forget(usize::from(slab.class));
         }
-        self.runs.give(id);
+        self.runs.free(id);
     }
 
     fn link(&mut self, class: usize, id: u32) {

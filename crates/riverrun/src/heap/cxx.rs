@@ -144,7 +144,7 @@ impl CxxString {
             CxxLibrary::Libstdcxx => len + 1,
             CxxLibrary::Libcxx => (len + 1).next_multiple_of(16),
         };
-        let data = heap.take(capacity, 1, false, Owner::Guest)?;
+        let data = heap.allocate_as(capacity, 1, false, Owner::Guest)?;
         let words = match self.library {
             CxxLibrary::Libstdcxx => [data, len, len, 0],
             CxxLibrary::Libcxx => [capacity | 1, len, data, 0],
@@ -315,7 +315,7 @@ impl<T: AnyBitPattern + NoUninit> CxxVector<T> {
         let bytes = bytes_of::<T>(elements.len())?;
         let start = match bytes {
             0 => 0,
-            _ => heap.take(bytes, align_of::<T>() as u64, false, Owner::Guest)?,
+            _ => heap.allocate_as(bytes, align_of::<T>() as u64, false, Owner::Guest)?,
         };
         heap.memory.write(start, bytemuck::cast_slice(elements))?;
         let object = [start, start + bytes, start + bytes].map(u64::to_le_bytes);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_testkit::Random;
 
-use super::allocator::{Allocator, Full, Taken};
+use super::allocator::{Allocated, Allocator, Full};
 use super::slab::Owner;
 use crate::heap_error::HeapProblem;
 
@@ -29,18 +29,18 @@ impl Checked {
         Checked { allocator: Allocator::new(START).cached(), in_use: BTreeMap::new(), limit }
     }
 
-    fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Taken> {
+    fn allocate(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Allocated> {
         // As the guest does.
         let is_plain = (alignment, owner) == (1, Owner::Guest);
         let cached = match is_plain {
-            true => self.allocator.take_cached(size).or_else(|| self.allocator.take_listed(size)),
+            true => self.allocator.allocate_cached(size).or_else(|| self.allocator.allocate_listed(size)),
             false => None,
         };
         let taken = loop {
             if let Some(address) = cached {
-                break Taken { address, zero: false };
+                break Allocated { address, zero: false };
             }
-            match self.allocator.take(size, alignment, owner) {
+            match self.allocator.allocate(size, alignment, owner) {
                 Ok(taken) => break taken,
                 Err(Full { pages }) => {
                     let room = (START + self.limit - self.allocator.end()) / 4096;
@@ -71,20 +71,20 @@ impl Checked {
         self.in_use.insert(address, known);
     }
 
-    fn give(&mut self, address: u64) {
+    fn free(&mut self, address: u64) {
         let known = self.in_use.remove(&address).unwrap();
         let block = self.allocator.find(address).unwrap();
         assert_eq!((block.size, block.capacity, block.owner), (known.size, known.capacity, known.owner));
         let another = Some(known.size + 1);
-        assert!(!self.allocator.give_last(address, another) && !self.allocator.give_cached(address, another));
+        assert!(!self.allocator.free_last(address, another) && !self.allocator.free_cached(address, another));
         let size = Some(known.size);
-        if !self.allocator.give_last(address, size) && !self.allocator.give_cached(address, size) {
-            self.allocator.give(&block);
+        if !self.allocator.free_last(address, size) && !self.allocator.free_cached(address, size) {
+            self.allocator.free(&block);
         } else {
             assert_eq!(known.owner, Owner::Guest, "what the host owns it frees itself");
         }
         assert_eq!(self.allocator.find(address), None);
-        assert!(!self.allocator.give_last(address, None) && !self.allocator.give_cached(address, None), "it is free");
+        assert!(!self.allocator.free_last(address, None) && !self.allocator.free_cached(address, None), "it is free");
         let problem = self.allocator.explain(address);
         assert!(
             matches!(problem, HeapProblem::Freed { .. } | HeapProblem::Foreign { .. } | HeapProblem::Inside { .. }),
@@ -140,11 +140,11 @@ fn no_two_blocks_overlap_and_all_are_aligned() {
                 0..=3 => {
                     let alignment = if random.below(4) == 0 { 1 << random.below(17) } else { 1 };
                     let owner = [Owner::Guest, Owner::Host][random.below(2)];
-                    refused += u32::from(heap.take(size(&mut random), alignment, owner).is_none());
+                    refused += u32::from(heap.allocate(size(&mut random), alignment, owner).is_none());
                 }
                 4..=6 => {
                     if let Some(address) = heap.any(&mut random) {
-                        heap.give(address);
+                        heap.free(address);
                     }
                 }
                 _ => {
@@ -159,12 +159,12 @@ fn no_two_blocks_overlap_and_all_are_aligned() {
         }
         assert!(cfg!(miri) || heap.limit > 1 << 20 || refused > 0, "small arenas fill up");
         for address in heap.in_use.keys().copied().collect::<Vec<_>>() {
-            heap.give(address);
+            heap.free(address);
         }
         heap.check();
         // What slabs are kept is given up when it is needed: the whole arena is one block again.
         let all = heap.allocator.end() - START;
-        assert_eq!(heap.take(all, 1, Owner::Guest).unwrap().address, START);
+        assert_eq!(heap.allocate(all, 1, Owner::Guest).unwrap().address, START);
     }
 }
 
@@ -174,11 +174,11 @@ fn step(heap: &mut Checked, random: &mut Random) -> Option<u64> {
         0..=4 => {
             let alignment = if random.below(8) == 0 { 1 << random.below(14) } else { 1 };
             let owner = [Owner::Guest, Owner::Guest, Owner::Host][random.below(3)];
-            heap.take(size(random), alignment, owner).map(|taken| taken.address)
+            heap.allocate(size(random), alignment, owner).map(|taken| taken.address)
         }
         5..=6 => {
             let address = heap.any(random)?;
-            heap.give(address);
+            heap.free(address);
             Some(address)
         }
         _ => {
@@ -242,8 +242,8 @@ impl Forged {
     fn step(&mut self, random: &mut Random) {
         if random.below(3) > 0 {
             let size = size(random);
-            let cached = self.allocator.take_cached(size).or_else(|| self.allocator.take_listed(size));
-            let address = cached.or_else(|| Some(self.allocator.take(size, 1, Owner::Guest).ok()?.address));
+            let cached = self.allocator.allocate_cached(size).or_else(|| self.allocator.allocate_listed(size));
+            let address = cached.or_else(|| Some(self.allocator.allocate(size, 1, Owner::Guest).ok()?.address));
             let Some(address) = address else {
                 if self.allocator.end() - self.allocator.start() < self.limit {
                     self.allocator.extend(64);
@@ -258,9 +258,9 @@ impl Forged {
             self.in_use.insert(address, capacity);
         } else if let Some((&address, _)) = self.in_use.range(random.u64() % (1 << 32)..).next() {
             self.in_use.remove(&address);
-            if !self.allocator.give_cached(address, None) {
+            if !self.allocator.free_cached(address, None) {
                 let block = self.allocator.find(address).expect("it is in use");
-                self.allocator.give(&block);
+                self.allocator.free(&block);
             }
         } else {
             // One of those that it has had before.
@@ -268,7 +268,7 @@ impl Forged {
             if let Some(block) = self.allocator.find(address).filter(|_| !self.in_use.contains_key(&address)) {
                 match self.allocator.resize(&block, size(random)) {
                     true => {}
-                    false => self.allocator.give(&block),
+                    false => self.allocator.free(&block),
                 }
             }
         }
@@ -282,14 +282,14 @@ fn only_blocks_that_were_never_used_are_called_zero() {
     let mut touched = vec![false; 64 << 16];
     for _ in 0..50_000 {
         if random.below(2) == 0 {
-            let Some(taken) = heap.take(size(&mut random), 1, Owner::Guest) else { continue };
+            let Some(taken) = heap.allocate(size(&mut random), 1, Owner::Guest) else { continue };
             let known = heap.in_use[&taken.address];
             let granules =
                 ((taken.address - START) / 16) as usize..((taken.address - START + known.capacity) / 16) as usize;
             assert!(!taken.zero || !touched[granules.clone()].contains(&true), "{:#x} is not zero", taken.address);
             touched[granules].fill(true);
         } else if let Some(address) = heap.any(&mut random) {
-            heap.give(address);
+            heap.free(address);
         }
     }
 }
@@ -299,27 +299,27 @@ fn sizes_and_alignments_of_any_kind_are_refused_without_harm() {
     let mut heap = Checked::new(1 << 32);
     for size in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) + 1, u64::MAX / 4096 * 4096] {
         for alignment in [1, 16, 4096, 1 << 31, 1 << 32, 1 << 63] {
-            assert!(heap.allocator.take(size, alignment, Owner::Guest).is_err(), "{size:#x} {alignment:#x}");
+            assert!(heap.allocator.allocate(size, alignment, Owner::Guest).is_err(), "{size:#x} {alignment:#x}");
         }
     }
-    assert!(heap.allocator.take(1, 1 << 63, Owner::Guest).is_err());
-    assert!(heap.allocator.take(0, 1 << 32, Owner::Guest).is_err());
+    assert!(heap.allocator.allocate(1, 1 << 63, Owner::Guest).is_err());
+    assert!(heap.allocator.allocate(0, 1 << 32, Owner::Guest).is_err());
     heap.allocator.extend(u64::MAX);
     assert_eq!(heap.allocator.end() - START, 1 << 32);
     heap.allocator.extend(1);
     assert_eq!(heap.allocator.end() - START, 1 << 32);
-    let block = heap.take(1 << 32, 16, Owner::Guest).unwrap();
-    assert!(heap.take(1, 1, Owner::Guest).is_none());
+    let block = heap.allocate(1 << 32, 16, Owner::Guest).unwrap();
+    assert!(heap.allocate(1, 1, Owner::Guest).is_none());
     heap.resize(block.address, 1 << 20);
-    assert!(heap.take(1, 1, Owner::Guest).is_some());
+    assert!(heap.allocate(1, 1, Owner::Guest).is_some());
 }
 
 #[test]
 fn every_address_that_is_no_block_is_told_apart() {
     let mut heap = Checked::new(1 << 30);
-    let small = heap.take(100, 1, Owner::Guest).unwrap().address;
-    let large = heap.take(100_000, 1, Owner::Guest).unwrap().address;
-    let last = heap.take(100_000, 1, Owner::Guest).unwrap().address;
+    let small = heap.allocate(100, 1, Owner::Guest).unwrap().address;
+    let large = heap.allocate(100_000, 1, Owner::Guest).unwrap().address;
+    let last = heap.allocate(100_000, 1, Owner::Guest).unwrap().address;
     let problem = |heap: &Checked, address| {
         assert_eq!(heap.allocator.find(address), None);
         heap.allocator.explain(address)
@@ -331,9 +331,9 @@ fn every_address_that_is_no_block_is_told_apart() {
     for address in [0, 1, START - 16, never, heap.allocator.end(), 1 << 32, u64::MAX, u64::MAX - 15] {
         assert_eq!(problem(&heap, address), HeapProblem::Foreign { address });
     }
-    heap.give(small);
-    heap.give(large);
-    heap.give(last);
+    heap.free(small);
+    heap.free(large);
+    heap.free(last);
     assert_eq!(problem(&heap, small), HeapProblem::Freed { address: small });
     assert_eq!(problem(&heap, large), HeapProblem::Freed { address: large });
 }
@@ -341,7 +341,7 @@ fn every_address_that_is_no_block_is_told_apart() {
 #[test]
 fn records_take_a_bounded_part_of_the_hosts_memory() {
     let mut heap = Checked::new(4 << 20);
-    while heap.take(1, 1, Owner::Guest).is_some() {}
+    while heap.allocate(1, 1, Owner::Guest).is_some() {}
     let blocks = heap.allocator.census().blocks;
     assert_eq!(blocks, (4 << 20) / 16, "small blocks fill the arena");
     assert!(heap.allocator.host_bytes() < (4 << 20) * 3 / 10, "{}", heap.allocator.host_bytes());

@@ -31,7 +31,7 @@ impl Drop for Block {
 
 impl Block {
     pub(super) fn new(heap: &mut Heap<'_>, size: u64, alignment: usize) -> Result<Block, HeapError> {
-        let address = heap.take(size, alignment as u64, false, Owner::Host)?;
+        let address = heap.allocate_as(size, alignment as u64, false, Owner::Host)?;
         Ok(Block::at(heap, address))
     }
 

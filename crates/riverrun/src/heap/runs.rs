@@ -223,7 +223,7 @@ impl Runs {
         let start = self.pages();
         self.owners.resize((start + pages) as usize, Page::NONE);
         let id = self.record(start, pages);
-        self.give(id);
+        self.free(id);
     }
 
     fn record(&mut self, start: u32, pages: u32) -> u32 {
@@ -301,7 +301,7 @@ impl Runs {
     /// Takes a run of exactly that many pages whose first has an address that is a multiple of `alignment`
     /// pages, where the arena starts at page `base` of the guest's addresses. What the run is used for is the
     /// caller's to say. Tells whether all of its bytes are zero.
-    pub(super) fn take(&mut self, pages: u32, alignment: u32, base: u32) -> Option<(u32, bool)> {
+    pub(super) fn allocate(&mut self, pages: u32, alignment: u32, base: u32) -> Option<(u32, bool)> {
         let id = self.find(pages.checked_add(alignment - 1).filter(|&needed| needed <= PAGES_MAX)?)?;
         self.unhang(id);
         let start = self[id].start;
@@ -334,7 +334,7 @@ impl Runs {
     pub(super) fn shorten(&mut self, id: u32, pages: u32) {
         if let Some(rest) = self.split(id, pages) {
             self.claim_ends(id);
-            self.give(rest);
+            self.free(rest);
         }
     }
 
@@ -363,7 +363,7 @@ impl Runs {
     }
 
     /// Makes a run free, one with its free neighbours.
-    pub(super) fn give(&mut self, mut id: u32) {
+    pub(super) fn free(&mut self, mut id: u32) {
         let Run { start, pages, .. } = self[id];
         let free = |runs: &Runs, page: u32| {
             Some(runs.owner(u64::from(page))).filter(|&id| id != NONE && matches!(runs[id].used_for, Use::Free))

@@ -73,7 +73,7 @@ pub(super) struct Slab {
 
 impl Slab {
     pub(super) fn new(class: usize, shape: &Class, clean: bool, words: &mut Words) -> Slab {
-        let (capacity, first) = (shape.capacity, words.take(shape.capacity));
+        let (capacity, first) = (shape.capacity, words.allocate(shape.capacity));
         Slab { class: class as u8, clean, used: 0, free: END, fresh: 0, capacity, first }
     }
 
@@ -130,7 +130,7 @@ impl Slab {
 
     /// Takes a free block; there must be one. Gives its index, and whether it is zero.
     #[inline(always)]
-    pub(super) fn take(&mut self, words: &mut Words, tag: Tag) -> (u32, bool) {
+    pub(super) fn allocate(&mut self, words: &mut Words, tag: Tag) -> (u32, bool) {
         let (index, zero) = match self.free {
             END => {
                 self.fresh += 1;
@@ -161,7 +161,7 @@ impl Slab {
 
     /// Makes a block free that is in use.
     #[inline(always)]
-    pub(super) fn give(&mut self, words: &mut Words, index: u32) {
+    pub(super) fn free(&mut self, words: &mut Words, index: u32) {
         words[self.first + index] = FREE | std::mem::replace(&mut self.free, index);
         self.used -= 1;
     }

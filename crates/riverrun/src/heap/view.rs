@@ -7,7 +7,7 @@ use riverrun_program::Image;
 use riverrun_vm::{AddressSpace, MIN_ADDRESS, Perm, Region};
 use serde::{Deserialize, Serialize};
 
-use super::allocator::{Allocator, Full, InUse, SavedAllocator, Taken};
+use super::allocator::{Allocated, Allocator, Full, InUse, SavedAllocator};
 use super::classes::PAGE;
 use super::deferred::{Deferred, GivenUp};
 use super::options::{HeapEvent, HeapOptions, HeapStatistics};
@@ -147,7 +147,7 @@ impl HeapState {
                 if let Some(block) = self.allocator().find(address)
                     && block.owner == owner
                 {
-                    self.allocator_mut().give(&block);
+                    self.allocator_mut().free(&block);
                     self.record(None, HeapEvent::Free { address });
                 }
             }
@@ -156,25 +156,25 @@ impl HeapState {
 
     /// A block for the guest that was freed last, if it is of this class.
     #[inline(always)]
-    pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
-        self.allocator.as_mut()?.take_cached(size)
+    pub(crate) fn allocate_cached(&mut self, size: u64) -> Option<u64> {
+        self.allocator.as_mut()?.allocate_cached(size)
     }
 
     /// A small block for the guest, where that is simple.
-    pub(crate) fn take_listed(&mut self, size: u64) -> Option<u64> {
-        self.allocator.as_mut()?.take_listed(size)
+    pub(crate) fn allocate_listed(&mut self, size: u64) -> Option<u64> {
+        self.allocator.as_mut()?.allocate_listed(size)
     }
 
     /// Frees a block of the guest's so that it is soon used again, if it is the one that was taken last.
     #[inline(always)]
-    pub(crate) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
-        self.allocator.as_mut().is_some_and(|allocator| allocator.give_last(address, size))
+    pub(crate) fn free_last(&mut self, address: u64, size: Option<u64>) -> bool {
+        self.allocator.as_mut().is_some_and(|allocator| allocator.free_last(address, size))
     }
 
     /// Frees a small block of the guest's, where that is simple.
     #[inline(always)]
-    pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
-        self.allocator.as_mut().is_some_and(|allocator| allocator.give_cached(address, size))
+    pub(crate) fn free_cached(&mut self, address: u64, size: Option<u64>) -> bool {
+        self.allocator.as_mut().is_some_and(|allocator| allocator.free_cached(address, size))
     }
 
     #[cold]
@@ -242,7 +242,7 @@ impl<'a> Heap<'a> {
     /// # Errors
     /// If there is no room, or the alignment is no power of two.
     pub fn allocate_aligned(&mut self, size: u64, alignment: u64) -> Result<u64, HeapError> {
-        Ok(self.take(size, alignment, false, Owner::Host)?)
+        Ok(self.allocate_as(size, alignment, false, Owner::Host)?)
     }
 
     /// As [`Heap::allocate`], with all bytes zero.
@@ -250,7 +250,7 @@ impl<'a> Heap<'a> {
     /// # Errors
     /// If there is no room.
     pub fn allocate_zeroed(&mut self, size: u64) -> Result<u64, HeapError> {
-        Ok(self.take(size, 1, true, Owner::Host)?)
+        Ok(self.allocate_as(size, 1, true, Owner::Host)?)
     }
 
     /// Resizes a block and keeps its contents up to the smaller size; returns its new address.
@@ -266,7 +266,7 @@ impl<'a> Heap<'a> {
     /// # Errors
     /// If there is no block in use at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), HeapError> {
-        self.give(address, Owner::Host).map_err(|problem| self.error(problem))
+        self.free_as(address, Owner::Host).map_err(|problem| self.error(problem))
     }
 
     /// Transfers a block to the guest, which may then free it.
@@ -365,11 +365,17 @@ impl<'a> Heap<'a> {
 
     /// A new block, zeroed on request.
     #[inline(always)]
-    pub(crate) fn take(&mut self, size: u64, alignment: u64, zeroed: bool, owner: Owner) -> Result<u64, Problem> {
+    pub(crate) fn allocate_as(
+        &mut self,
+        size: u64,
+        alignment: u64,
+        zeroed: bool,
+        owner: Owner,
+    ) -> Result<u64, Problem> {
         if !alignment.is_power_of_two() {
             return Err(Problem::Alignment { alignment });
         }
-        let taken = match self.state.allocator_mut().take(size, alignment, owner) {
+        let taken = match self.state.allocator_mut().allocate(size, alignment, owner) {
             Ok(taken) => taken,
             Err(full) => self.take_growing(full, size, alignment, zeroed, owner)?,
         };
@@ -388,9 +394,9 @@ impl<'a> Heap<'a> {
         alignment: u64,
         zeroed: bool,
         owner: Owner,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<Allocated, Problem> {
         while self.grow(full.pages) {
-            match self.state.allocator_mut().take(size, alignment, owner) {
+            match self.state.allocator_mut().allocate(size, alignment, owner) {
                 Ok(taken) => return Ok(taken),
                 Err(still) => full = still,
             }
@@ -444,24 +450,24 @@ impl<'a> Heap<'a> {
 
     /// Frees the block at `address` for its host or guest; null is ignored. The guest cannot free what the host owns.
     #[inline(always)]
-    pub(crate) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
+    pub(crate) fn free_as(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
             let block = self.find(address, owner)?;
-            self.state.allocator_mut().give(&block);
+            self.state.allocator_mut().free(&block);
             self.record(HeapEvent::Free { address });
         }
         Ok(())
     }
 
-    /// As [`Heap::give`], but an error if `size` is not the size that was requested for the block.
+    /// As [`Heap::free_as`], but an error if `size` is not the size that was requested for the block.
     #[inline(always)]
-    pub(crate) fn give_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
+    pub(crate) fn free_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
             let block = self.find(address, owner)?;
             if block.size != size {
                 return Err(Problem::WrongSize { address, size, allocated: block.size });
             }
-            self.state.allocator_mut().give(&block);
+            self.state.allocator_mut().free(&block);
             self.record(HeapEvent::Free { address });
         }
         Ok(())
@@ -482,10 +488,10 @@ impl<'a> Heap<'a> {
     /// Copies a block to a new one of `size` bytes and frees the old one; if the copy faults, frees the new one.
     fn move_block(&mut self, old: u64, block: &InUse, size: u64) -> Result<u64, Problem> {
         let is_guests = block.owner == Owner::Guest;
-        let cached = if is_guests { self.state.take_cached(size) } else { None };
+        let cached = if is_guests { self.state.allocate_cached(size) } else { None };
         let address = match cached {
             Some(address) => address,
-            None => match self.state.allocator_mut().take(size, 1, block.owner) {
+            None => match self.state.allocator_mut().allocate(size, 1, block.owner) {
                 Ok(taken) => taken.address,
                 Err(full) => self.take_growing(full, size, 1, false, block.owner)?.address,
             },
@@ -493,10 +499,10 @@ impl<'a> Heap<'a> {
         // The guest may use the whole capacity of a block (`Heap::capacity`), so all of it is copied.
         let copied = self.memory.copy_within(old, address, size.min(block.capacity));
         let gone = if copied.is_ok() { old } else { address };
-        if !(is_guests && self.state.give_cached(gone, None)) {
+        if !(is_guests && self.state.free_cached(gone, None)) {
             // `block` may be stale: the allocation above may have moved its record.
             let block = self.find(gone, Owner::Host)?;
-            self.state.allocator_mut().give(&block);
+            self.state.allocator_mut().free(&block);
         }
         copied.map_err(Problem::Fault)?;
         Ok(address)

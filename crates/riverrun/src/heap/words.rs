@@ -25,7 +25,7 @@ impl Words {
     }
 
     /// Words for so many blocks; the number of the first. All say that their blocks are free.
-    pub(super) fn take(&mut self, blocks: u32) -> u32 {
+    pub(super) fn allocate(&mut self, blocks: u32) -> u32 {
         let power = Words::power(blocks);
         self.left[power].pop().unwrap_or_else(|| {
             let first = self.words.len();
@@ -34,8 +34,8 @@ impl Words {
         })
     }
 
-    /// Takes back what [`Words::take`] has given for so many blocks, none of which is in use.
-    pub(super) fn give(&mut self, first: u32, blocks: u32) {
+    /// Frees the words that [`Words::allocate`] returned for a slab with this many blocks, none of which is in use.
+    pub(super) fn free(&mut self, first: u32, blocks: u32) {
         self.left[Words::power(blocks)].push(first);
     }
 

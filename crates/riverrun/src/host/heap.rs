@@ -78,7 +78,7 @@ unsafe extern "sysv64" fn malloc<T: 'static>(
 ) -> Results {
     // SAFETY: engines call this as a host function.
     unsafe {
-        match heap_of::<T>(import).take_cached(size) {
+        match heap_of::<T>(import).allocate_cached(size) {
             Some(address) => Results { a0: address, a1 },
             None => malloc_other::<T>(import, size, a1),
         }
@@ -93,7 +93,7 @@ unsafe extern "sysv64" fn malloc<T: 'static>(
 unsafe extern "sysv64" fn malloc_other<T: 'static>(import: *const Import, size: u64, a1: u64) -> Results {
     // SAFETY: as in `malloc`.
     unsafe {
-        match heap_of::<T>(import).take_listed(size) {
+        match heap_of::<T>(import).allocate_listed(size) {
             Some(address) => Results { a0: address, a1 },
             None => Shortcut::rest(import, size, a1),
         }
@@ -110,7 +110,7 @@ unsafe extern "sysv64" fn free<T: 'static>(
 ) -> Results {
     // SAFETY: as in `malloc`.
     unsafe {
-        match heap_of::<T>(import).give_last(block, None) {
+        match heap_of::<T>(import).free_last(block, None) {
             true => Results { a0: block, a1 },
             false => free_other::<T>(import, block, a1),
         }
@@ -125,7 +125,7 @@ unsafe extern "sysv64" fn free<T: 'static>(
 unsafe extern "sysv64" fn free_other<T: 'static>(import: *const Import, block: u64, a1: u64) -> Results {
     // SAFETY: as in `malloc`.
     unsafe {
-        match heap_of::<T>(import).give_cached(block, None) {
+        match heap_of::<T>(import).free_cached(block, None) {
             true => Results { a0: block, a1 },
             false => Shortcut::rest(import, block, a1),
         }
@@ -143,7 +143,7 @@ unsafe extern "sysv64" fn free_sized<T: 'static>(
     // SAFETY: as in `malloc`.
     unsafe {
         let heap = heap_of::<T>(import);
-        match heap.give_last(block, Some(size)) || heap.give_cached(block, Some(size)) {
+        match heap.free_last(block, Some(size)) || heap.free_cached(block, Some(size)) {
             true => Results { a0: block, a1: size },
             false => Shortcut::rest(import, block, size),
         }
@@ -159,38 +159,38 @@ fn function<T, M>(closure: impl IntoHostFunction<T, M>) -> Closure {
 pub(crate) fn functions<T: 'static>() -> [(&'static str, Closure); 9] {
     let malloc = Shortcut::before(malloc::<T>, |mut caller: Caller<'_, T>, size: u64| {
         let mut heap = caller.heap();
-        let result = heap.take(size, 1, false, Owner::Guest);
+        let result = heap.allocate_as(size, 1, false, Owner::Guest);
         answer(&heap, result)
     });
     let calloc = function(|mut caller: Caller<'_, T>, count: u64, size: u64| {
         let mut heap = caller.heap();
         let bytes = count.checked_mul(size).ok_or(Problem::TooLarge { count, size });
-        let result = bytes.and_then(|bytes| heap.take(bytes, 1, true, Owner::Guest));
+        let result = bytes.and_then(|bytes| heap.allocate_as(bytes, 1, true, Owner::Guest));
         answer(&heap, result)
     });
     let aligned_alloc = function(|mut caller: Caller<'_, T>, alignment: u64, size: u64| {
         let mut heap = caller.heap();
-        let result = heap.take(size, alignment, false, Owner::Guest);
+        let result = heap.allocate_as(size, alignment, false, Owner::Guest);
         answer(&heap, result)
     });
     // As in C: without a block it allocates, without a size it frees.
     let realloc = function(|mut caller: Caller<'_, T>, block: Pointer, size: u64| {
         let mut heap = caller.heap();
         let result = match (block.address(), size) {
-            (0, _) => heap.take(size, 1, false, Owner::Guest),
-            (address, 0) => heap.give(address, Owner::Guest).map(|()| 0),
+            (0, _) => heap.allocate_as(size, 1, false, Owner::Guest),
+            (address, 0) => heap.free_as(address, Owner::Guest).map(|()| 0),
             (address, _) => heap.resize(address, size, Owner::Guest),
         };
         answer(&heap, result)
     });
     let free = Shortcut::before(free::<T>, |mut caller: Caller<'_, T>, block: Pointer| {
         let mut heap = caller.heap();
-        let result = heap.give(block.address(), Owner::Guest);
+        let result = heap.free_as(block.address(), Owner::Guest);
         done(&heap, result)
     });
     let free_sized = Shortcut::before(free_sized::<T>, |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
         let mut heap = caller.heap();
-        let result = heap.give_sized(block.address(), size, Owner::Guest);
+        let result = heap.free_sized(block.address(), size, Owner::Guest);
         done(&heap, result)
     });
     let malloc_usable_size = function(|mut caller: Caller<'_, T>, block: Pointer| {

@@ -121,12 +121,12 @@ impl EntryGuard {
     pub const ERROR: usize = offset_of!(EntryGuard, error);
 
     /// A guard that no machine uses, closed and without an owner.
-    pub(crate) fn take() -> &'static EntryGuard {
+    pub(crate) fn acquire() -> &'static EntryGuard {
         free().pop().unwrap_or_else(|| Box::leak(Box::default()))
     }
 
-    /// Returns the guard of a dropped machine, for another one to take.
-    pub(crate) fn give_back(&'static self) {
+    /// Releases the guard of a dropped machine, so that another machine can acquire it.
+    pub(crate) fn release(&'static self) {
         self.word.store(CLOSED, Relaxed);
         self.disown();
         self.thread.store(0, Relaxed);

@@ -36,7 +36,7 @@ impl Default for Requests {
             requested: AtomicBool::new(false),
             deadline: Moment::default(),
             alarm: Moment::default(),
-            entry_guard: EntryGuard::take(),
+            entry_guard: EntryGuard::acquire(),
             listed: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
@@ -45,7 +45,7 @@ impl Default for Requests {
 
 impl Drop for Requests {
     fn drop(&mut self) {
-        self.entry_guard.give_back();
+        self.entry_guard.release();
     }
 }
 

@@ -43,11 +43,11 @@ pub struct Window {
     pub(super) state: NonNull<VmContext>,
     /// Its addresses. The reservation has room for them, and the word at [`ADDRESS_MASK_OFFSET`] is their mask.
     pub(super) space: AddressSpace,
-    /// Sorted, not overlapping, none empty, neighbours differ.
+    /// The mapped addresses with their permissions: sorted, not overlapping, none empty; adjacent regions differ.
     pub(super) regions: Vec<Region>,
-    /// Where the kernel may keep mappings apart besides.
+    /// Addresses at which the kernel may keep two mappings apart though the regions on both sides have the same permissions.
     pub(super) seams: Seams,
-    /// Where pages of a file are, or once were.
+    /// Addresses that have pages of the program's file, or once had.
     pub(super) image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
     pub(super) origins: Vec<Range<u64>>,
@@ -57,10 +57,10 @@ pub struct Window {
     pub(super) backed: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
     pub(super) base: Option<SavedMemory>,
-    /// Whether the tracker may be on, or the processor refuse writes because of it. While it is on, `base` tells the
-    /// contents of all pages that are in no run.
+    /// Whether the tracker may be on, or pages may still be write-protected because of it. While it is on, every page outside
+    /// the tracker's runs has the contents that `base` has.
     pub(super) is_tracked: bool,
-    /// Restorations that do without tracking, after a guest that wrote too much for it.
+    /// How many more restorations do without tracking, because the guest wrote too many pages for it.
     pub(super) untracked: u32,
     /// Bytes in regions that allow any access at all.
     pub(super) used: u64,

@@ -59,8 +59,8 @@ impl Program<'_> {
         let before = self.body.defined;
         self.statements(3, nesting);
         if self.body.returns && self.one_in(4) {
-            self.give_back();
-            self.leave();
+            self.write_results();
+            self.return_to_caller();
             self.arrive(not);
             self.body.defined = before;
         } else if self.one_in(2) {
@@ -149,7 +149,7 @@ impl Program<'_> {
         }
         let to = self.below(self.body.index);
         let signature = self.signatures[self.shapes[to]];
-        self.give(signature.parameters);
+        self.initialise(signature.parameters);
         let by_pointer = self.one_in(3);
         if by_pointer {
             let pointer = self.pointer_to(to);
@@ -204,7 +204,7 @@ impl Program<'_> {
         let signature = self.signatures[self.shapes[self.body.index]];
         let enough = self.put_forward(Inst { rs1: depth, ..blank(Op::beq) });
         let before = self.body.defined;
-        self.give(signature.parameters);
+        self.initialise(signature.parameters);
         self.put(Op::addi, A0, depth, 0, -1);
         self.put_jump(Inst { rd: RA, ..blank(Op::jal) }, Place::Function(self.body.index));
         self.behind_call(SCRATCH, signature.results);

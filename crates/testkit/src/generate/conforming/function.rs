@@ -1,4 +1,4 @@
-//! Functions: what they save, what they give back, and how they leave.
+//! Function bodies: the prologue, the results, and how a function exits: by a return, a tail call or a long jump.
 
 use riverrun_isa::{Inst, Op};
 
@@ -85,11 +85,11 @@ impl Program<'_> {
             returns: true,
             ..Body::default()
         };
-        // What is soon done is done before anything is saved.
+        // An early return, before the prologue saves anything.
         if self.one_in(6) {
             let before = self.body.defined;
             let not = self.put_branch();
-            self.give_back();
+            self.write_results();
             self.put(Op::jalr, 0, RA, 0, 0);
             self.arrive(not);
             self.body.defined = before;
@@ -110,8 +110,8 @@ impl Program<'_> {
             self.statements(2, 0);
         }
         if index == 0 || is_small || !self.one_in(6) || !self.tail_call() {
-            self.give_back();
-            self.leave();
+            self.write_results();
+            self.return_to_caller();
         }
         Made { text: start..self.here(), clobbers: self.body.written & !PRESERVED }
     }
@@ -154,11 +154,11 @@ impl Program<'_> {
         self.define(register);
     }
 
-    /// Puts something into registers that are to have something.
-    pub(super) fn give(&mut self, wanted: Set) {
+    /// Writes a value to each of these registers. A register that has one keeps it half of the time.
+    pub(super) fn initialise(&mut self, wanted: Set) {
         for register in registers(wanted) {
-            let is_there = self.body.defined >> register & 1 == 1;
-            if is_there && self.one_in(2) {
+            let is_defined = self.body.defined >> register & 1 == 1;
+            if is_defined && self.one_in(2) {
                 continue;
             }
             if register >= 32 {
@@ -175,8 +175,9 @@ impl Program<'_> {
         }
     }
 
-    pub(super) fn give_back(&mut self) {
-        self.give(self.body.results);
+    /// Initialises the registers of the function's results.
+    pub(super) fn write_results(&mut self) {
+        self.initialise(self.body.results);
     }
 
     fn epilogue(&mut self) {
@@ -194,19 +195,20 @@ impl Program<'_> {
         self.put(Op::addi, SP, SP, 0, frame);
     }
 
-    pub(super) fn leave(&mut self) {
+    /// Restores what the prologue saved, and returns.
+    pub(super) fn return_to_caller(&mut self) {
         self.epilogue();
         self.put(Op::jalr, 0, RA, 0, 0);
     }
 
-    /// Ends with a call of another function in the place of the return, if there is one that gives back as much.
+    /// Ends with a tail call, if there is a function that writes at least the results of this one.
     fn tail_call(&mut self) -> bool {
         let to = self.below(self.body.index);
         let signature = self.signatures[self.shapes[to]];
         if self.body.results & !signature.results != 0 {
             return false;
         }
-        self.give(signature.parameters);
+        self.initialise(signature.parameters);
         if self.one_in(2) {
             let pointer = self.pointer_to(to);
             self.epilogue();
@@ -220,7 +222,7 @@ impl Program<'_> {
         true
     }
 
-    /// Saves a place to come back to, calls what may come back to it, and goes on in either case.
+    /// Calls `setjmp`, then functions that may `longjmp` back to it; the code behind runs in both cases.
     fn catch(&mut self) {
         self.put(Op::lui, A0, 0, 0, HIGH as i32);
         self.put(Op::addi, A0, A0, 0, JUMP_BACK - (HIGH - DATA) as i32);

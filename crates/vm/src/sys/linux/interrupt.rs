@@ -1,4 +1,4 @@
-//! SIGURG on x86-64 Linux: it ends compiled code on a thread.
+//! SIGURG on x86-64 Linux: by it the watchdog interrupts a thread that runs compiled code.
 //!
 //! The default action of SIGURG is to be ignored, so a late signal does no harm. The watchdog's signals carry a mark; all
 //! others go to the handler that was installed before. A host that installs a handler later should call ours for signals
@@ -40,25 +40,25 @@ const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 /// The kernel's ID of this thread, after preparing it for signals in compiled code.
 #[inline(always)]
 pub(crate) fn current_thread() -> libc::pid_t {
-    match NAME.get() {
+    match THREAD_ID.get() {
         0 => prepare_thread(),
-        name => name,
+        id => id,
     }
 }
 
 thread_local! {
-    static NAME: Cell<libc::pid_t> = const { Cell::new(0) };
+    static THREAD_ID: Cell<libc::pid_t> = const { Cell::new(0) };
 }
 
 #[cold]
 #[inline(never)]
 fn prepare_thread() -> libc::pid_t {
     // SAFETY: asks only.
-    let name = unsafe { libc::gettid() };
-    NAME.set(name);
+    let id = unsafe { libc::gettid() };
+    THREAD_ID.set(id);
     unblock();
     ensure_signal_stack();
-    name
+    id
 }
 
 /// Lets the signal reach this thread.
@@ -72,8 +72,8 @@ fn unblock() {
     }
 }
 
-/// Says where the code at an instruction pointer continues; `None` if it is not to be interrupted. It is called in a signal
-/// handler.
+/// Called by the signal handler with the interrupted instruction pointer. It may have compiled code stop at its next poll;
+/// for code that has ignored that many times, it returns where the thread continues instead.
 pub(crate) type FindInterrupted = fn(usize) -> Option<Redirect>;
 
 static FIND: OnceLock<FindInterrupted> = OnceLock::new();
@@ -110,8 +110,8 @@ fn handler() -> usize {
 
 /// Signals a thread of this process; one that has ended, or never was, is no error.
 pub(crate) fn interrupt(thread: libc::pid_t) {
-    // SAFETY: a siginfo as the kernel has it, alive during the call. Should the thread have ended and
-    // its name be another's, that one is in this process as well, and ignores the signal.
+    // SAFETY: `info` has the kernel's layout and outlives the call. If the thread has ended and another one has its ID,
+    // that one is in this process as well, and its handler ignores the signal.
     unsafe {
         let process = libc::getpid();
         let info = Info {

@@ -58,6 +58,7 @@ const RETIRED_IDENTIFIERS: &[(&str, &str, &[&str])] = &[
     ("entrance", "reentry_point, entry_point", &[]),
     ("entrances", "reentry_points", &[]),
     ("gate", "entry_guard", &[]),
+    ("give_back", "free, release, return", &[]),
     ("host_entries", "host_abi_entries", &["aot", "vm", "riverrun"]),
     ("host_entry", "host_abi_entry", &["aot", "vm", "riverrun"]),
     ("hot_set", "pinned_set", &[]),

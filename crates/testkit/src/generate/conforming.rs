@@ -7,7 +7,7 @@
 mod control;
 mod function;
 
-use riverrun_isa::{Destination, Format, Inst, Op, RegisterFile};
+use riverrun_isa::{Destination, Format, Inst, Op, RegisterFile, csr};
 
 use super::{RA, SP, blank, random_inst};
 use crate::case::Case;
@@ -103,6 +103,8 @@ struct Body {
     returns: bool,
     /// Holds how deep it may still call itself.
     depth: Option<u8>,
+    /// Whether it is one that accesses accrued exceptions.
+    accesses_exceptions: bool,
 }
 
 struct Program<'a> {
@@ -127,6 +129,8 @@ struct Program<'a> {
     /// Whether callers know what is left alone by the functions they call.
     knows_clobbers: bool,
     traps: bool,
+    /// Whether some functions access the accrued exceptions of floats, and not only to restore them.
+    accesses_exceptions: bool,
     body: Body,
 }
 
@@ -137,6 +141,7 @@ pub fn cases(random: &mut Random) -> Vec<Case> {
     let shapes = (0..count).map(|_| random.below(signatures.len())).collect();
     let tables_high = random.pick(&[HIGH, CONSTANTS + DATA_LEN as u64]);
     let (catcher, knows_clobbers, traps) = (random.below(2 * count), random.one_in(2), random.one_in(8));
+    let accesses_exceptions = random.one_in(3);
     let mut program = Program {
         random,
         text: Vec::new(),
@@ -152,6 +157,7 @@ pub fn cases(random: &mut Random) -> Vec<Case> {
         catcher,
         knows_clobbers,
         traps,
+        accesses_exceptions,
         body: Body::default(),
     };
     let mut functions = vec![program.entry(count)];
@@ -267,6 +273,11 @@ impl Program<'_> {
     }
 
     fn operation(&mut self) {
+        match self.below(24) {
+            0 => return self.quiet_comparison(),
+            1..3 if self.body.accesses_exceptions => return self.exceptions(),
+            _ => {}
+        }
         const COMMON: &[Op] =
             &[Op::addi, Op::add, Op::addiw, Op::sub, Op::xor, Op::sltu, Op::mul, Op::slli, Op::fadd_d, Op::fmul_d];
         let op = if self.one_in(2) { self.random.pick(COMMON) } else { self.random.pick(Op::ALL) };
@@ -296,6 +307,47 @@ impl Program<'_> {
             _ => {}
         }
         self.put_inst(inst);
+    }
+
+    /// A comparison behind which the exceptions from before it are restored, as compilers do for C's quiet ones.
+    fn quiet_comparison(&mut self) {
+        let (a, b) = (self.source(RegisterFile::F), self.source(RegisterFile::F));
+        let before = self.fresh(TEMPORARIES);
+        self.put(Op::csrrs, before, 0, 0, csr::FFLAGS.into());
+        let result = self.fresh(TEMPORARIES & !(1 << before));
+        let op = self.random.pick(&[Op::flt_d, Op::fle_d, Op::flt_s, Op::fle_s]);
+        self.put(op, result, a, b, 0);
+        self.put(Op::csrrw, 0, before, 0, csr::FFLAGS.into());
+        // Nothing else reads them.
+        self.body.defined &= !(1 << before);
+    }
+
+    /// Reads, writes, sets or clears exceptions. The rounding mode stays the one to the nearest.
+    fn exceptions(&mut self) {
+        let number = self.random.pick(&[csr::FFLAGS, csr::FFLAGS, csr::FCSR]);
+        let op = self.random.pick(&[Op::csrrw, Op::csrrc, Op::csrrwi, Op::csrrsi, Op::csrrci]);
+        let rs1 = match op {
+            Op::csrrw | Op::csrrc if number == csr::FFLAGS => self.source(RegisterFile::X),
+            Op::csrrw | Op::csrrc => 0,
+            _ => self.below(32) as u8,
+        };
+        let rd = if self.one_in(4) { 0 } else { self.fresh(INTEGERS) };
+        self.put(op, rd, rs1, 0, number.into());
+    }
+
+    fn clear_exceptions(&mut self) {
+        self.put(Op::csrrwi, 0, 0, 0, csr::FFLAGS.into());
+    }
+
+    /// Stores the exceptions that have accrued to a variable.
+    fn store_exceptions(&mut self) {
+        let value = self.fresh(TEMPORARIES);
+        let number = self.random.pick(&[csr::FFLAGS, csr::FCSR]);
+        self.put(Op::csrrs, value, 0, 0, number.into());
+        let base = self.fresh(TEMPORARIES & !(1 << value));
+        self.put(Op::lui, base, 0, 0, DATA as i32);
+        let at = 8 * self.below(VARIABLES as usize / 8) as i32;
+        self.put(Op::sd, 0, base, value, at);
     }
 
     /// Emits code that loads the address of a variable; returns the register and an offset to add.

@@ -151,14 +151,22 @@ impl Program<'_> {
         let signature = self.signatures[self.shapes[to]];
         self.initialise(signature.parameters);
         let by_pointer = self.one_in(3);
-        if by_pointer {
-            let pointer = self.pointer_to(to);
+        // What the function raises alone: of all that a program raises, little is new.
+        let stores_exceptions = self.body.accesses_exceptions && self.one_in(2);
+        let pointer = by_pointer.then(|| self.pointer_to(to));
+        if stores_exceptions {
+            self.clear_exceptions();
+        }
+        if let Some(pointer) = pointer {
             self.put(Op::jalr, RA, pointer, 0, 0);
         } else {
             self.put_jump(Inst { rd: RA, ..blank(Op::jal) }, Place::Function(to));
         }
         let known = self.made.get(to).filter(|_| !by_pointer && self.knows_clobbers);
         self.behind_call(known.map_or(SCRATCH, |made| made.clobbers), signature.results);
+        if stores_exceptions {
+            self.store_exceptions();
+        }
         signature.results
     }
 

@@ -75,6 +75,7 @@ impl Program<'_> {
     pub(super) fn function(&mut self, index: usize) -> Made {
         let start = self.here();
         let signature = self.signatures[self.shapes[index]];
+        let accesses_exceptions = self.accesses_exceptions && self.one_in(2);
         self.body = Body {
             index,
             defined: signature.parameters,
@@ -83,6 +84,7 @@ impl Program<'_> {
             results: signature.results,
             start,
             returns: true,
+            accesses_exceptions,
             ..Body::default()
         };
         // An early return, before the prologue saves anything.

@@ -25,6 +25,22 @@ struct Point {
 struct Host {
     log: Vec<String>,
     nops: u64,
+    /// Whether `call_back` has a frame of a megabyte.
+    has_large_frames: bool,
+}
+
+/// Calls a function of the guest, with a frame that it may not change.
+#[inline(never)]
+fn call_with_large_frame(
+    caller: &mut Caller<'_, Host>,
+    function: &Func<(i32,), i32>,
+    argument: i32,
+) -> Result<i32, Error> {
+    let mut frame = [argument as u8; 1 << 20];
+    black_box(&mut frame);
+    let result = function.call(caller, (argument,));
+    assert!(black_box(&frame).iter().all(|&byte| byte == argument as u8), "the frame has changed");
+    result
 }
 
 struct Guest {
@@ -87,6 +103,9 @@ fn register(linker: &mut Linker<Host>) -> Result<(), Error> {
     })?;
     linker.func("call_back", |mut caller: Caller<'_, Host>, function: Ptr<u8>, argument: i32| {
         let function: Func<(i32,), i32> = caller.func_at(function.address())?;
+        if caller.data().has_large_frames {
+            return call_with_large_frame(&mut caller, &function, argument);
+        }
         function.call(&mut caller, (argument,))
     })?;
     linker.func("where", |caller: Caller<'_, Host>, what: i32| match what {
@@ -356,6 +375,23 @@ fn calls_nest_as_deep_as_the_threads_stack_allows() {
     // Errors of 60 nested calls are printed by the 60: what is compiled without optimisation takes more.
     let size = if cfg!(debug_assertions) { 384 << 10 } else { 128 << 10 };
     std::thread::Builder::new().stack_size(size).spawn(run).unwrap().join().unwrap();
+}
+
+/// Frames of the host's own functions lie between those of the guest, however large they are.
+#[test]
+fn host_functions_of_nested_calls_may_have_large_frames() {
+    const CALLS: i32 = 20;
+    let run = || {
+        each(|machine| {
+            machine.data_mut().has_large_frames = true;
+            assert_eq!(call::<_, i32>(machine, "recurse", (CALLS,)), CALLS);
+            // Each holds what does not fit into registers.
+            let pointer = machine.program().image().symbol("spill").unwrap().address;
+            assert_eq!(call::<_, i32>(machine, "spill", (Ptr::<u8>::new(pointer), 5)), 5 * (1..=40).sum::<i32>());
+        });
+    };
+    // Where nothing is optimised, a frame has a copy.
+    std::thread::Builder::new().stack_size((2 * CALLS as usize + 8) << 20).spawn(run).unwrap().join().unwrap();
 }
 
 #[test]

@@ -1,4 +1,8 @@
 //! Straight-line operations, of which handlers are composed: rows of the instruction table, and a few that need none.
+//!
+//! Where handlers return to a trampoline, those of rows are functions of their own, since there are hundreds of them and
+//! thousands of handlers. They may fault, so they are in the section of handlers as well, and own nothing that must be
+//! dropped.
 
 use std::marker::PhantomData;
 
@@ -27,14 +31,14 @@ pub(crate) trait Micro: 'static {
     /// The registers that it reads and writes.
     const REGISTERS: Registers;
 
-    /// Executes it. `FORWARD` says which operand comes from the operation `before` it.
+    /// Executes it at `op`. `FORWARD` says which operand comes from the operation `before` it.
     ///
     /// # Safety
-    /// `hart` stands at a published op of this operation, its state is alive.
+    /// `op` is a published op of this operation, and the hart's state is alive.
     unsafe fn execute<const FORWARD: u8>(hart: &Fast, op: *const DecodedOp, before: Forwarded) -> Forwarded;
 }
 
-/// The `rs1` of the hart's op.
+/// The `rs1` of an op.
 ///
 /// # Safety
 /// As [`Micro::execute`].
@@ -48,7 +52,7 @@ unsafe fn rs1<const FORWARD: u8>(hart: &Fast, op: &DecodedOp, before: Forwarded)
     }
 }
 
-/// The registers that a row with the format of `R` reads, of the hart's op. While a branch is linked, other threads write
+/// The registers that the row `R` reads at an op. While a branch is linked, other threads write
 /// what leads to its target: of a branch, only its first two sources are read.
 ///
 /// # Safety
@@ -79,7 +83,7 @@ pub(crate) unsafe fn registers<R: Row, const FORWARD: u8>(
     }
 }
 
-/// All operands of the hart's op, which is no branch or jump.
+/// All operands of the row `R` at an op, which is no branch or jump.
 ///
 /// # Safety
 /// As [`Micro::execute`].

@@ -52,8 +52,8 @@ unsafe fn rs1<const FORWARD: u8>(hart: &Fast, op: &DecodedOp, before: Forwarded)
     }
 }
 
-/// The registers that the row `R` reads at an op. While a branch is linked, other threads write
-/// what leads to its target: of a branch, only its first two sources are read.
+/// The registers that the row `R` reads at an op. While a branch is linked, other threads write what leads to its target:
+/// of a branch, only its first two sources are read.
 ///
 /// # Safety
 /// As [`Micro::execute`].

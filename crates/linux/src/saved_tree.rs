@@ -20,9 +20,13 @@ use crate::tree::Tree;
 /// Beyond any number that is counted up by guests.
 const MAX_COUNT: u64 = i64::MAX as u64 >> 1;
 
-/// The roots, then all that is in them, then files without names that are open.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct SavedTree(Vec<SavedInode>);
+pub(crate) struct SavedTree {
+    /// The roots, then all that is in them, then files without names that are open.
+    inodes: Vec<SavedInode>,
+    /// The number of the inode made last, which may be gone.
+    last_number: u64,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedInode {
@@ -68,7 +72,7 @@ pub(crate) struct Saver {
 impl Saver {
     pub(crate) fn new(tree: &Tree) -> Saver {
         let mut saver = Saver {
-            tree: SavedTree::default(),
+            tree: SavedTree { inodes: Vec::new(), last_number: tree.space.last_number() },
             pipes: PipeNumbers::default(),
             numbers: BTreeMap::new(),
             directories: VecDeque::new(),
@@ -83,7 +87,7 @@ impl Saver {
                 order: entry.order,
                 inode: saver.id(&entry.inode),
             });
-            saver.tree.0[id as usize].content = SavedContent::Directory { entries: entries.collect(), last };
+            saver.tree.inodes[id as usize].content = SavedContent::Directory { entries: entries.collect(), last };
         }
         saver
     }
@@ -93,7 +97,7 @@ impl Saver {
         if let Some(&id) = self.numbers.get(&Arc::as_ptr(inode)) {
             return id;
         }
-        let id = self.tree.0.len() as u32;
+        let id = self.tree.inodes.len() as u32;
         self.numbers.insert(Arc::as_ptr(inode), id);
         let state = inode.lock();
         let content = match &state.content {
@@ -106,7 +110,7 @@ impl Saver {
         if state.content.kind() == mode::DIRECTORY {
             self.directories.push_back((id, inode.clone()));
         }
-        self.tree.0.push(SavedInode {
+        self.tree.inodes.push(SavedInode {
             number: inode.number,
             permissions: state.permissions,
             seals: state.seals,
@@ -150,15 +154,16 @@ impl SavedTree {
     /// Whether these could be the inodes of a tree: two roots, directories that have one name each and are in one that comes
     /// before them, not too deep.
     fn is_sound(&self) -> bool {
-        let roots_are_directories = match &self.0[..] {
+        let roots_are_directories = match &self.inodes[..] {
             [one, two, ..] => [one, two].iter().all(|root| matches!(root.content, SavedContent::Directory { .. })),
             _ => false,
         };
-        let mut depths = vec![0; self.0.len()];
+        let mut depths = vec![0; self.inodes.len()];
         let mut named = BTreeSet::from([0, 1]);
         roots_are_directories
-            && self.0.iter().enumerate().all(|(id, inode)| {
-                let counts_are_sound = (Inode::GIVEN + 1..MAX_COUNT).contains(&inode.number);
+            && self.last_number < MAX_COUNT
+            && self.inodes.iter().enumerate().all(|(id, inode)| {
+                let counts_are_sound = (Inode::GIVEN + 1..=self.last_number).contains(&inode.number);
                 counts_are_sound
                     && match &inode.content {
                         SavedContent::File(_) | SavedContent::Fifo(_) | SavedContent::Socket => true,
@@ -169,7 +174,7 @@ impl SavedTree {
                             *last < MAX_COUNT
                                 && depth <= MAX_DEPTH
                                 && entries.iter().all(|entry| {
-                                    let child = self.0.get(entry.inode as usize);
+                                    let child = self.inodes.get(entry.inode as usize);
                                     let is_directory = matches!(
                                         child,
                                         Some(SavedInode { content: SavedContent::Directory { .. }, .. })
@@ -189,7 +194,7 @@ impl SavedTree {
     }
 
     pub(crate) fn fifos(&self) -> usize {
-        self.0.iter().filter(|inode| matches!(inode.content, SavedContent::Fifo(_))).count()
+        self.inodes.iter().filter(|inode| matches!(inode.content, SavedContent::Fifo(_))).count()
     }
 
     /// Makes the tree, with as much room as `like` has. FIFOs whose ends are open have some of these pipes.
@@ -199,7 +204,7 @@ impl SavedTree {
         }
         let tree = like.emptied();
         let mut inodes: Vec<Arc<Inode>> = Vec::new();
-        for (id, saved) in self.0.iter().enumerate() {
+        for (id, saved) in self.inodes.iter().enumerate() {
             let inode = match tree.roots().get(id) {
                 Some(root) => (*root).clone(),
                 None => {
@@ -222,7 +227,7 @@ impl SavedTree {
             };
             inodes.push(inode);
         }
-        for (saved, inode) in self.0.iter().zip(&inodes) {
+        for (saved, inode) in self.inodes.iter().zip(&inodes) {
             if let SavedContent::Directory { entries, last } = &saved.content {
                 for entry in entries {
                     let name = OsStr::from_bytes(&entry.name);
@@ -234,8 +239,8 @@ impl SavedTree {
             }
         }
         // Giving names has changed times.
-        for (saved, inode) in self.0.iter().zip(&inodes) {
-            tree.space.note_number(saved.number);
+        tree.space.set_last_number(self.last_number);
+        for (saved, inode) in self.inodes.iter().zip(&inodes) {
             let mut state = inode.lock();
             state.seals = saved.seals & seal::ALL;
             (state.accessed, state.modified, state.changed) = (saved.accessed, saved.modified, saved.changed);
@@ -281,7 +286,7 @@ mod tests {
     }
 
     fn load(inodes: Vec<SavedInode>) -> Result<Loaded, LoadError> {
-        SavedTree(inodes).load(&Tree::default(), &[])
+        SavedTree { inodes, last_number: 7 }.load(&Tree::default(), &[])
     }
 
     #[test]
@@ -306,6 +311,7 @@ mod tests {
             vec![directory(&[("", 2)]), empty(), link()],
             vec![empty(), empty(), inode(SavedContent::Fifo(SavedFifo { pipe: Some(0), ..SavedFifo::default() }))],
             // Numbers.
+            vec![empty(), empty(), SavedInode { number: 8, ..link() }],
             vec![empty(), empty(), SavedInode { number: u64::MAX, ..link() }],
             vec![empty(), empty(), inode(SavedContent::Directory { entries: vec![], last: u64::MAX })],
             vec![inode(SavedContent::Directory { entries: vec![named("a"), named("b")], last: 1 }), empty(), link()],
@@ -314,6 +320,8 @@ mod tests {
         for (n, inodes) in damaged.into_iter().enumerate() {
             assert_eq!(load(inodes).map(drop), Err(LoadError::Damaged), "{n}");
         }
+        let endless = SavedTree { inodes: vec![empty(), empty()], last_number: u64::MAX };
+        assert_eq!(endless.load(&Tree::default(), &[]).map(drop), Err(LoadError::Damaged));
         let mut deep: Vec<_> = (3..1000).map(|n| directory(&[("d", n)])).collect();
         deep.insert(1, empty());
         deep.push(empty());
@@ -328,7 +336,7 @@ mod tests {
             let names: Vec<String> = (0..count).map(|n| n.to_string()).collect();
             let entries: Vec<_> = names.iter().zip(2..).map(|(name, n)| (name.as_str(), n)).collect();
             let inodes = [directory(&entries), directory(&[])].into_iter().chain((0..count).map(|_| link()));
-            SavedTree(inodes.collect()).load(&tree, &[]).map(drop)
+            SavedTree { inodes: inodes.collect(), last_number: 7 }.load(&tree, &[]).map(drop)
         };
         assert_eq!((links(3), links(4)), (Ok(()), Err(LoadError::Full)));
     }

@@ -62,9 +62,14 @@ impl Space {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// The number of the file made last.
+    pub(crate) fn last_number(&self) -> u64 {
+        self.last_number.load(Ordering::Relaxed)
+    }
+
     /// Later files get numbers behind this one.
-    pub(crate) fn note_number(&self, number: u64) {
-        self.last_number.fetch_max(number, Ordering::Relaxed);
+    pub(crate) fn set_last_number(&self, number: u64) {
+        self.last_number.store(number, Ordering::Relaxed);
     }
 
     /// Reserves bytes; `ENOSPC` if that would exceed the limit.

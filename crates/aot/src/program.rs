@@ -63,7 +63,7 @@ impl<'a> Program<'a> {
         budget.check()?;
         let imports = Imports::new(image);
         let mut liveness = Liveness::new(&text, &all, |function| selection.may_have(function), &imports, &budget);
-        let reads_exceptions = observed(image, &all);
+        let reads_exceptions = observed(image, &all, &budget);
         let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
         let mut functions = selection.of(all, &mut liveness, &imports);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();

@@ -32,11 +32,14 @@ int main(void) {
     }
     unsigned none = alarm(100), some = alarm(0);
     printf("alarms %u %u\n", none, some);
-    interval.it_value.tv_usec = 2000;
+    // Repeatedly, as the first may come before the call.
+    interval.it_value.tv_usec = interval.it_interval.tv_usec = 2000;
     setitimer(ITIMER_REAL, &interval, NULL);
     struct timespec time = {60, 0}, rest;
     int result = nanosleep(&time, &rest);
     printf("slept %d %s, rest %d\n", result, strerror(errno), rest.tv_sec >= 50);
+    memset(&interval, 0, sizeof interval);
+    setitimer(ITIMER_REAL, &interval, NULL);
     signal(SIGALRM, SIG_DFL);
     alarm(1);
     fflush(stdout);

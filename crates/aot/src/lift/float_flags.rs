@@ -16,7 +16,8 @@ use riverrun_isa::{Format, Inst, Op, csr, decode};
 use riverrun_program::Image;
 use riverrun_vm::convention;
 
-use crate::analysis::{Block, Function};
+use crate::analysis::{Block, Function, Terminator};
+use crate::budget::Budget;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers;
 use crate::lift::site::Site;
@@ -33,6 +34,9 @@ const READS_INACCESSIBLE: u64 = 1 << 2;
 /// The bits of an instruction that have its major opcode, and that of instructions with a CSR.
 const OPCODE: u32 = 0x7f;
 const SYSTEM: u32 = 0x73;
+/// The registers of a function's results.
+const A0: usize = 10;
+const A1: usize = 11;
 /// MXCSR as it is at first: all exceptions masked, none accrued, rounding to nearest.
 const DEFAULT_MXCSR: u64 = 0x1f80;
 
@@ -44,12 +48,12 @@ pub(crate) fn matter(function: &Function) -> bool {
 
 /// Whether any code of a program reads accrued exceptions: a function, or text outside all functions, which the interpreter
 /// executes. Code that only writes back what it has read, as C libraries do around conversions, does not count. Reads from
-/// a signal's frame are not found.
-pub(crate) fn observed(image: &Image, functions: &[Function]) -> bool {
-    let blocks = || functions.iter().flat_map(|function| function.blocks.values());
-    if blocks().any(observes_in) {
+/// a signal's frame are not found. The answer says nothing if the budget is spent.
+pub(crate) fn observed(image: &Image, functions: &[Function], budget: &Budget) -> bool {
+    if functions.iter().any(|function| function.blocks.values().any(|block| observes_in(block, function, budget))) {
         return true;
     }
+    let blocks = || functions.iter().flat_map(|function| function.blocks.values());
     let reads = |word: &[u8]| {
         let word = u32::from_le_bytes(word.try_into().expect("windows have 4 bytes"));
         let inst = if word & OPCODE == SYSTEM { decode(word) } else { None };
@@ -72,9 +76,8 @@ fn accesses_flags(inst: &Inst) -> bool {
     inst.op.info().format.is_csr() && matches!(inst.imm as u16, csr::FFLAGS | csr::FCSR)
 }
 
-fn observes_in(block: &Block) -> bool {
-    /// The first result of a function.
-    const A0: usize = 10;
+/// Whether a block of a function reads exceptions for more than to write them back.
+fn observes_in(block: &Block, function: &Function, budget: &Budget) -> bool {
     // The register that holds the exceptions from before, and whether they are still to be written back.
     let mut held: Option<(usize, bool)> = None;
     for (_, inst) in &block.insts {
@@ -95,7 +98,33 @@ fn observes_in(block: &Block) -> bool {
             held = None;
         }
     }
-    held.is_some_and(|(register, is_open)| is_open || register == A0)
+    held.is_some_and(|(register, is_open)| {
+        is_open || register == A0 || is_read_behind(block, function, register, budget)
+    })
+}
+
+/// Whether the function reads a register behind a block, as the block has left it. That it passes it on to other functions
+/// is not found.
+fn is_read_behind(block: &Block, function: &Function, register: usize, budget: &Budget) -> bool {
+    let successors = |block: &Block| match block.end {
+        Terminator::Call { .. } | Terminator::CallIndirect { .. } if [A0, A1].contains(&register) => Vec::new(),
+        _ => block.end.successors(),
+    };
+    let mut pending = successors(block);
+    let mut seen = HashSet::new();
+    while let Some(start) = pending.pop() {
+        let Some(block) = function.blocks.get(&start).filter(|_| seen.insert(start)) else { continue };
+        if !budget.spend(block.insts.len() + 1) {
+            return true;
+        }
+        let accesses = |inst: &Inst| reads(inst, Some(register)) || registers::written(inst) == Some(register);
+        match block.insts.iter().find(|(_, inst)| accesses(inst)) {
+            Some((_, inst)) if reads(inst, Some(register)) => return true,
+            Some(_) => {}
+            None => pending.extend(successors(block)),
+        }
+    }
+    false
 }
 
 /// Whether the instruction has the register as a source.
@@ -229,5 +258,40 @@ impl<'c> Site<'_, 'c> {
             self.set_flags(new);
         }
         Value::Word(old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::sample;
+
+    /// Whether a function with this body is taken for one that reads exceptions.
+    fn reads_exceptions(body: &str) -> bool {
+        let source = format!(".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\n");
+        let function = sample::first_function(&source);
+        function.blocks.values().any(|block| observes_in(block, &function, &Budget::default()))
+    }
+
+    const COMPARISON: &str = "frflags t0\nflt.d a1, fa0, fa1\nfsflags t0";
+
+    #[test]
+    fn quiet_comparisons_read_no_exceptions() {
+        assert!(!reads_exceptions(COMPARISON));
+        assert!(!reads_exceptions(&format!("1: {COMPARISON}\nbnez a1, 1b")));
+        assert!(!reads_exceptions(&format!("{COMPARISON}\nbnez a1, 1f\nli t0, 3\n1: li t0, 4\nadd a0, t0, t0")));
+        assert!(!reads_exceptions("frflags a1\nflt.d t0, fa0, fa1\nfsflags a1\njalr a5\nadd a0, a1, a1"));
+    }
+
+    #[test]
+    fn what_is_restored_may_be_read_later() {
+        for later in
+            ["mv a0, t0", "bnez a1, 1f\nli t0, 3\n1: mv a0, t0", "jalr a5\nadd a0, t0, t0", "j 1f\n1: sd t0, 0(sp)"]
+        {
+            assert!(reads_exceptions(&format!("{COMPARISON}\n{later}")), "{later}");
+        }
+        let earlier_in_a_loop = format!("li t0, 0\n1: add a0, t0, t0\n{COMPARISON}\nbnez a1, 1b");
+        assert!(reads_exceptions(&earlier_in_a_loop));
+        assert!(reads_exceptions("frflags a0\nflt.d t0, fa0, fa1\nfsflags a0"), "it is the result");
     }
 }

@@ -46,26 +46,22 @@ int main(void) {
     SHOW(getitimer(ITIMER_REAL, &now));
     SHOW(now.it_value.tv_sec == 0 && now.it_value.tv_usec == 0);
 
-    set(20, 0);
+    // Each waits until an alarm comes. They come repeatedly, as the first may come before the call.
+    set(20, 20);
     SHOW(pause());
-    SHOW(alarms);
-    set(20, 0);
+    SHOW(alarms >= 1);
     SHOW(nanosleep(&second, &left));
     SHOW(left.tv_sec == 29);
-    set(20, 0);
     SHOW(sigsuspend(&none));
-    set(20, 0);
     SHOW(poll(NULL, 0, -1));
-    set(20, 0);
     SHOW(select(0, NULL, NULL, NULL, NULL));
     SHOW(pipe(ends));
-    set(20, 0);
     SHOW(read(ends[0], &byte, 1));
-    SHOW(alarms);
+    SHOW(alarms >= 6);
 
     // Again and again, until enough have come.
     set(5, 5);
-    while (alarms < 10) pause();
+    for (int before = alarms; alarms < before + 4;) pause();
     getitimer(ITIMER_REAL, &now);
     SHOW(now.it_interval.tv_usec);
     SHOW(alarm(0) <= 1);

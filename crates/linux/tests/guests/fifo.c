@@ -150,12 +150,14 @@ int main(int argc, char **argv) {
     SHOW(fstat(path, &st));
     close(path);
     restarts();
-    // A signal ends the waiting.
+    // A signal ends the waiting; signals come repeatedly, as the first may come before the call.
     struct sigaction action = {.sa_handler = on_alarm};
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {.it_value = {0, 50000}};
+    struct itimerval timer = {.it_value = {0, 50000}, .it_interval = {0, 50000}};
     setitimer(ITIMER_REAL, &timer, NULL);
     SHOW(open("fifo", O_RDONLY));
+    timer.it_value = timer.it_interval = (struct timeval){0, 0};
+    setitimer(ITIMER_REAL, &timer, NULL);
     SHOW(open("fifo", O_WRONLY | O_NONBLOCK));
     SHOW(unlink("fifo"));
     if (argc > 2) {

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -25,12 +28,21 @@ static void *write_whole(void *argument) {
 
 static void handle(int number) { (void)number; }
 
+// How many writes have returned.
+static atomic_int writes;
+
 static void *write_until(void *argument) {
     (void)argument;
     ssize_t written = write(ends[1], data, LEN);
     printf("interrupted after %d\n", written > 0 && written < LEN);
+    writes++;
     written = write(ends[1], data, LEN);
     printf("then %zd %s\n", written, strerror(errno));
+    sigset_t usr1;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    writes++;
     written = write(ends[1], data, LEN);
     printf("closed %zd %s\n", written, strerror(errno));
     return NULL;
@@ -58,11 +70,15 @@ int main(void) {
     signal(SIGPIPE, SIG_IGN);
     if (pipe(ends) != 0) return 1;
     pthread_create(&thread, NULL, write_until, NULL);
-    usleep(20000);
-    pthread_kill(thread, SIGUSR1);
-    usleep(20000);
-    pthread_kill(thread, SIGUSR1);
-    usleep(20000);
+    // The pipe is full first, so that the write waits.
+    for (int held = 0; held < 65536; sched_yield()) ioctl(ends[0], FIONREAD, &held);
+    // Repeatedly, as a signal may come before the call that it is to interrupt.
+    for (int done = 0; done < 2; done++)
+        while (writes == done) {
+            pthread_kill(thread, SIGUSR1);
+            usleep(1000);
+        }
+    usleep(1000);
     close(ends[0]);
     pthread_join(thread, NULL);
     return 0;

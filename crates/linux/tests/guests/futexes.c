@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static atomic_int words[4];
-static atomic_int waiting, woken[8];
+static atomic_int woken[8];
 
 static long futex(void *word, int operation, unsigned value, const void *timeout, void *other, unsigned third) {
     long result = syscall(SYS_futex, word, operation, value, timeout, other, third);
@@ -23,26 +23,31 @@ static long futex(void *word, int operation, unsigned value, const void *timeout
 
 static void *wait_with_bit(void *argument) {
     long n = (long)argument;
-    waiting++;
     long result = futex(&words[0], FUTEX_WAIT_BITSET, 0, NULL, NULL, 1u << n);
     woken[n] = result == 0 ? 1 : -1;
     return NULL;
 }
 
+// Waits until as many threads wait at the futex: moving them to where they are counts them.
 static void settle(int count) {
-    while (waiting < count) sched_yield();
-    usleep(20000);
+    while (futex(&words[0], FUTEX_REQUEUE, 0, (void *)99, &words[0], 0) < count) sched_yield();
 }
 
-static void print_woken(const char *what) {
-    usleep(20000);
+static int awake(void) {
+    int sum = 0;
+    for (int n = 0; n < 8; n++) sum += woken[n] != 0;
+    return sum;
+}
+
+// Prints which threads were woken, once as many are.
+static void print_woken(const char *what, int count) {
+    while (awake() < count) sched_yield();
     printf("%s:", what);
     for (int n = 0; n < 8; n++) printf(" %d", woken[n]);
     printf("\n");
 }
 
 static void *begin(pthread_t *threads, int count) {
-    waiting = 0;
     memset(woken, 0, sizeof woken);
     for (long n = 0; n < count; n++) pthread_create(&threads[n], NULL, wait_with_bit, (void *)n);
     settle(count);
@@ -80,10 +85,10 @@ int main(void) {
 
     begin(threads, 4);
     show(futex(&words[0], FUTEX_WAKE_BITSET, 9, NULL, NULL, 6));
-    print_woken("bits 1 and 2");
+    print_woken("bits 1 and 2", 2);
     show(futex(&words[0], FUTEX_WAKE, 1, NULL, NULL, 0));
     show(futex(&words[0], FUTEX_WAKE, 9, NULL, NULL, 0));
-    print_woken("all");
+    print_woken("all", 4);
     for (int n = 0; n < 4; n++) pthread_join(threads[n], NULL);
 
     begin(threads, 6);

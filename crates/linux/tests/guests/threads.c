@@ -142,16 +142,16 @@ static void on_signal(int number) {
 }
 
 static sem_t ready;
+static atomic_int has_slept;
 
 static void *be_signalled(void *argument) {
     sem_post(&ready);
     if (argument == NULL) {
         while (signals_here < 1) {}
         sem_post(&ready);
-        while (signals_here < 2) {
-            struct timespec long_time = {100, 0};
-            if (nanosleep(&long_time, NULL) != -1 || errno != EINTR) printf("slept\n");
-        }
+        struct timespec long_time = {100, 0};
+        if (nanosleep(&long_time, NULL) != -1 || errno != EINTR) printf("slept\n");
+        has_slept = 1;
     } else {
         sigset_t set;
         int number = 0;
@@ -261,12 +261,15 @@ int main(void) {
     sem_wait(&ready);
     pthread_kill(thread, SIGUSR1);
     sem_wait(&ready);
-    usleep(1000);
-    pthread_kill(thread, SIGUSR1);
+    // Repeatedly, as a signal may come before the thread sleeps.
+    while (!has_slept) {
+        usleep(1000);
+        pthread_kill(thread, SIGUSR1);
+    }
     pthread_join(thread, NULL);
-    printf("signals: %d to the thread, %d elsewhere\n", signals_here, signals_elsewhere);
+    printf("signals: %d to the thread, %d elsewhere\n", signals_here >= 2, signals_elsewhere);
     kill(getpid(), SIGUSR1);
-    printf("signals: %d to the thread, %d elsewhere\n", signals_here, signals_elsewhere);
+    printf("signals: %d to the thread, %d elsewhere\n", signals_here >= 2, signals_elsewhere);
     pthread_create(&thread, NULL, be_signalled, &set);
     sem_wait(&ready);
     kill(getpid(), SIGUSR2);

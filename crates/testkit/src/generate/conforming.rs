@@ -318,7 +318,7 @@ impl Program<'_> {
         let op = self.random.pick(&[Op::flt_d, Op::fle_d, Op::flt_s, Op::fle_s]);
         self.put(op, result, a, b, 0);
         self.put(Op::csrrw, 0, before, 0, csr::FFLAGS.into());
-        // Nothing else reads them.
+        // Nothing else reads them, but in a loop what comes before in its next iteration.
         self.body.defined &= !(1 << before);
     }
 

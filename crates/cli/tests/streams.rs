@@ -85,6 +85,26 @@ fn ends_swapped((reader, writer): (OwnedFd, OwnedFd)) -> (OwnedFd, OwnedFd) {
     (writer, reader)
 }
 
+#[test]
+fn guests_can_ask_how_much_there_is_to_read() {
+    let folder = Folder::new();
+    let guest = folder.guest("streams.c", &[]);
+    let file = folder.file("input", "hello\n");
+    let inputs = KINDS.map(|(kind, ends)| {
+        // A terminal's program reads what the person writes.
+        let (writer, input) = if kind == "terminal" { terminal() } else { ends_swapped(ends()) };
+        rustix::io::write(&writer, b"hello\n").unwrap();
+        (kind, Stdio::from(input), Some(writer))
+    });
+    let inputs = inputs.into_iter().chain([("file", Stdio::from(File::open(file).unwrap()), None)]);
+    for (kind, input, _writer) in inputs {
+        let mut run = command(args!["run", guest, "available"]);
+        let output = run.stdin(input).stderr(File::create("/dev/null").unwrap()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text, "0 6\n0 4\n-1 Inappropriate ioctl for device\n", "{kind}");
+    }
+}
+
 /// Calls take all that they are given, also where the reader is slow, and the stream stays as it was for others.
 #[test]
 fn all_output_arrives_at_a_slow_reader() {

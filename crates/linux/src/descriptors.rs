@@ -282,6 +282,8 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
     const F_OFD_SETLK: i32 = 37;
     const F_OFD_SETLKW: i32 = 38;
     const F_DUPFD_CLOEXEC: i32 = 1030;
+    const F_SETPIPE_SZ: i32 = 1031;
+    const F_GETPIPE_SZ: i32 = 1032;
     const F_ADD_SEALS: i32 = 1033;
     const F_GET_SEALS: i32 = 1034;
     const FD_CLOEXEC: u32 = 1;
@@ -310,6 +312,14 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         }
         F_GETFL => Ok(slot.file.status().into()),
         F_SETFL => slot.file.set_status(argument).map(|()| 0),
+        F_SETPIPE_SZ | F_GETPIPE_SZ => match slot.file.kind {
+            Kind::PipeReader(_) | Kind::PipeWriter(_) => match argument as usize {
+                wanted if command == F_SETPIPE_SZ && wanted > pipes::CAPACITY => Err(Errno::PERM.into()),
+                // More than is asked for is allowed.
+                _ => Ok(pipes::CAPACITY as u64),
+            },
+            _ => Err(Errno::BADF.into()),
+        },
         F_ADD_SEALS => memfd::add_seals(&slot.file.clone(), argument, &call.linux.mappings),
         F_GET_SEALS => memfd::seals(&slot.file),
         // A machine has one process, so no other one holds a lock.

@@ -210,6 +210,7 @@ pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
                 Kind::PipeReader(pipe) => pipe.available() as u64,
                 Kind::PipeWriter(pipe) => pipe.waiting() as u64,
                 Kind::Socket(socket) => socket.available()?,
+                Kind::Stream(stream) => rustix::io::ioctl_fionread(stream.fd)?,
                 Kind::Memory(file) => file.len().wrapping_sub(file.position()),
                 Kind::Virtual(file) => file.len()?.wrapping_sub(file.position()),
                 Kind::Regular(_) => {

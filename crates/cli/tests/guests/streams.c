@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -62,12 +63,26 @@ static int positions(void) {
     return 0;
 }
 
+// How much there is to read, before and after some of it is read, and what is said of standard error.
+static int available(void) {
+    char text[2];
+    int count = -1, result = ioctl(0, FIONREAD, &count);
+    printf("%d %d\n", result, count);
+    if (read(0, text, 2) != 2) return 1;
+    result = ioctl(0, FIONREAD, &count);
+    printf("%d %d\n", result, count);
+    result = ioctl(2, FIONREAD, &count);
+    printf("%d %s\n", result, strerror(errno));
+    return 0;
+}
+
 int main(int argc, char **argv) {
     const char *how = argv[1];
     struct iovec vector[1024];
     for (int i = 0; i < 1024; i++) vector[i].iov_base = block, vector[i].iov_len = sizeof block;
     int zero = open("/dev/zero", O_RDONLY);
     if (argc > 2) return count(atol(argv[2]));
+    if (!strcmp(how, "available")) return available();
     if (!strcmp(how, "positions")) return positions();
     if (!strcmp(how, "beside")) return beside();
     for (;;) {

@@ -38,6 +38,8 @@ static void ask(int fd) {
     ask_flags(fd);
     SHOW(ioctl(fd, FIONREAD, &count));
     SHOW(count);
+    SHOW(fcntl(fd, F_GETPIPE_SZ));
+    SHOW(fcntl(fd, F_SETPIPE_SZ, 1 << 16));
 }
 
 // Duplicates, of which each has a flag of its own.
@@ -100,7 +102,7 @@ int main(int argc, char **argv) {
     // Kernels differ in what else they answer.
     ask_flags(epoll_create1(0));
     ask(memfd_create("memory", 0));
-    // Streams of the host's, which stay as they have been. How much there is to read, it does not say.
+    // Standard streams, which stay as they have been. Those of tests do not say how much there is to read.
     for (int fd = 0; fd < 3; fd++) {
         int before = fcntl(fd, F_GETFL);
         ask_flags(fd);

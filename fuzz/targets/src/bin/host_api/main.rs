@@ -5,6 +5,7 @@
 
 mod c;
 mod functions;
+mod generated;
 mod hostile;
 #[path = "../../../../../crates/linux/tests/lying.rs"]
 mod lying;

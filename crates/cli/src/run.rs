@@ -147,6 +147,13 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         write_perf_map(program, options)?;
     }
     let (ending, status) = ending(&machine, options, &result)?;
+    // A log has it already, and a program that succeeds can do without.
+    if let Some(library) = machine.data().unnamed_library().filter(|_| status != 0 && options.verbosity() == 0) {
+        let name = options.program().display();
+        report::complain(format_args!(
+            "{name}: code that was not named was refused: --library {library:?}, or its folder"
+        ));
+    }
     if let Some(format) = options.stats {
         let heap = machine.heap().statistics();
         // Compiled code counts only if it was compiled to.

@@ -1,5 +1,6 @@
 //! What a guest gets, what it gives back, and its limits.
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -258,6 +259,24 @@ fn a_program_that_exceeds_the_compilers_limits_is_interpreted() {
     };
     run(&[]).expect(42, &["not compiled; running in the interpreter"]);
     run(&["--engine", "compiled"]).expect(125, &["not compiled"]);
+}
+
+/// A program that fails because a library was not named ends with the option that names it.
+#[test]
+fn libraries_that_were_not_named_are_named_at_the_end() {
+    let folder = Folder::new();
+    let guest = folder.guest("loads.c", &["-dynamic"]);
+    let run = |options: &[&str]| {
+        let options = ["run", "--sysroot=/usr/riscv64-linux-gnu"].iter().chain(options).map(OsStr::new);
+        riverrun(options.chain([guest.as_os_str(), OsStr::new("libm.so.6")]))
+    };
+    let hint = "loads.elf: code that was not named was refused: --library \"/lib/libm.so.6\", or its folder";
+    run(&[]).expect(3, &[hint]);
+    let log = run(&["-v"]);
+    log.expect(3, &["\"/lib/libm.so.6\" is refused"]);
+    for quiet in [log.stderr, run(&["--library", "/lib/libm.so.6"]).expect(0, &[]).stderr.clone()] {
+        assert!(!quiet.contains("was not named"), "{quiet}");
+    }
 }
 
 /// The compiler reads what the program is joined with, too; a script in its place keeps that.

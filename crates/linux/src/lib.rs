@@ -179,7 +179,10 @@ pub use virtual_fs::{FileHandle, FileKind, FileStatus, FileSystem};
 #[doc = include_str!("../../../docs/guide/snapshots.md")]
 struct GuideToSnapshots;
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The state of the personality for one machine: open files, memory layout, clock, signals. It is part of the machine's
@@ -223,6 +226,12 @@ impl Linux {
     /// empty, no directory.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    /// The first library that the guest has tried to load as it ran and whose code was refused, as [`Builder::join`] was not
+    /// given its name: its path in the guest's tree.
+    pub fn unnamed_library(&self) -> Option<PathBuf> {
+        self.log.unnamed_library.as_ref().map(|path| OsString::from_vec(path.to_bytes()).into())
     }
 
     /// The program's file; `ENOENT` in a guest that was restored, which has none.

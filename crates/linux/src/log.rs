@@ -8,6 +8,8 @@ use riverrun::Memory;
 use rustix::io::Errno;
 
 use crate::call::{Outcome, Stop, readable};
+use crate::guest_path::GuestPath;
+use crate::refusal::{Reason, Refusal};
 use crate::table;
 
 /// Which system calls are reported.
@@ -24,6 +26,8 @@ pub(crate) struct Log {
     sink: Option<Box<dyn Write + Send>>,
     all: bool,
     reported: BTreeSet<String>,
+    /// The first library whose code was refused because it was not named.
+    pub(crate) unnamed_library: Option<GuestPath>,
 }
 
 /// How many lines there are of what is reported once: more than there are names of calls.
@@ -46,10 +50,13 @@ pub(crate) struct Line<'a> {
 
 impl Log {
     pub(crate) fn new(sink: Box<dyn Write + Send>, detail: Detail) -> Log {
-        Log { sink: Some(sink), all: detail == Detail::All, reported: BTreeSet::new() }
+        Log { sink: Some(sink), all: detail == Detail::All, ..Log::default() }
     }
 
     pub(crate) fn write(&mut self, line: &Line<'_>) {
+        if let Err(Stop::Refused(Refusal { path, reason: Reason::UnnamedLibrary })) = line.outcome {
+            self.unnamed_library.get_or_insert_with(|| path.clone());
+        }
         let Some(sink) = &mut self.sink else { return };
         let text = match line.outcome {
             _ if self.all => line.to_string(),

@@ -57,16 +57,19 @@ pub(crate) enum ProcFile {
     Stat,
     Statm,
     Status,
+    /// Of all processes.
+    SystemStat,
     Uptime,
     Version,
 }
 
 impl ProcFile {
     /// Those in `/proc`.
-    pub(crate) const SYSTEM: [(&str, ProcFile); 5] = [
+    pub(crate) const SYSTEM: [(&str, ProcFile); 6] = [
         ("cpuinfo", ProcFile::Cpuinfo),
         ("loadavg", ProcFile::Loadavg),
         ("meminfo", ProcFile::Meminfo),
+        ("stat", ProcFile::SystemStat),
         ("uptime", ProcFile::Uptime),
         ("version", ProcFile::Version),
     ];

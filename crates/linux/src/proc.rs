@@ -1,6 +1,7 @@
 //! The files of `/proc` that programs read: what they say of the guest and of its memory. See proc(5).
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use riverrun::{Perm, Region};
 
@@ -12,6 +13,13 @@ use crate::process::{EXTENSIONS, PARENT, PROCESS, USER, total_memory};
 /// Bytes of the unit that `/proc` counts memory in.
 const KIB: u64 = 1024;
 const PAGE: u64 = riverrun::PAGE_SIZE;
+/// A second in the unit of times.
+const TICKS: u128 = 100;
+
+/// The unit in which `/proc` counts times.
+fn ticks(time: Duration) -> u128 {
+    time.as_millis() * TICKS / 1000
+}
 
 impl ProcFile {
     /// What it says now.
@@ -30,6 +38,7 @@ impl ProcFile {
                 format!("{pages} {pages} 0 0 0 {pages} 0\n")
             }
             ProcFile::Status => status(call),
+            ProcFile::SystemStat => system_stat(call),
             ProcFile::Uptime => {
                 let time = call.uptime();
                 format!("{}.{:02} 0.00\n", time.as_secs(), time.subsec_millis() / 10)
@@ -75,8 +84,6 @@ fn status(call: &Call<'_>) -> String {
 /// The fields of `/proc/PID/stat`, of which most are zero here.
 fn stat(call: &Call<'_>) -> String {
     const FIELDS: usize = 52;
-    /// A second in the unit of times.
-    const TICKS: u128 = 100;
     let mut fields = vec!["0".to_owned(); FIELDS];
     let mut set = |number: usize, value: String| fields[number - 1] = value;
     set(1, PROCESS.to_string());
@@ -86,13 +93,23 @@ fn stat(call: &Call<'_>) -> String {
     set(5, PROCESS.to_string());
     set(6, PROCESS.to_string());
     set(8, "-1".to_owned());
-    set(14, (call.cpu_time().as_millis() * TICKS / 1000).to_string());
+    set(14, ticks(call.cpu_time()).to_string());
     set(18, "20".to_owned());
     set(20, call.linux.threads.len().to_string());
     set(23, call.memory.used().to_string());
     set(24, (call.memory.used() / PAGE).to_string());
     set(25, u64::MAX.to_string());
     fields.join(" ") + "\n"
+}
+
+/// `/proc/stat` of a computer whose one processor has nothing else to do.
+fn system_stat(call: &Call<'_>) -> String {
+    let (uptime, busy) = (call.uptime(), ticks(call.cpu_time()));
+    let times = format!("{busy} 0 0 {} 0 0 0 0 0 0", ticks(uptime).saturating_sub(busy));
+    let begin = call.real_time().seconds - uptime.as_secs() as i64;
+    format!(
+        "cpu  {times}\ncpu0 {times}\nintr 0\nctxt 0\nbtime {begin}\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n"
+    )
 }
 
 fn maps(call: &Call<'_>) -> String {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char text[1 << 16];
@@ -100,6 +101,11 @@ int main(int argc, char **argv) {
     double uptime = -1;
     contents("/proc/uptime");
     printf("uptime: %d\n", sscanf(text, "%lf", &uptime) == 1 && uptime >= 0);
+    unsigned long long user = 0, idle = 0, begin = 0;
+    contents("/proc/stat");
+    char *boot = strstr(text, "\nbtime ");
+    printf("times: %d %d\n", sscanf(text, "cpu %llu %*u %*u %llu", &user, &idle) == 2, strstr(text, "\ncpu0 ") != 0);
+    printf("boot: %d\n", boot && sscanf(boot, " btime %llu", &begin) == 1 && begin <= (unsigned long long)time(NULL));
     contents("/proc/cpuinfo");
     printf("cpuinfo: %d\n", strstr(text, "processor\t: 0\n") != 0);
 

@@ -62,7 +62,7 @@ static long raw_clone(unsigned long flags) {
 int main(void) {
     pthread_t threads[8];
     struct timespec none = {0, 0}, little = {0, 3000000}, wrong = {0, 1000000000}, negative = {-1, 0};
-    struct timespec past = {1, 0};
+    struct timespec past = {0, 1};
     void *odd = (char *)words + 2;
 
     show(futex(&words[0], FUTEX_WAIT, 1, NULL, NULL, 0));

@@ -1,5 +1,7 @@
 //! Compiles guests with each compiler.
 
+pub(crate) mod memory_api;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -10,7 +10,7 @@ use riverrun::{
 };
 use riverrun_testkit::Random;
 
-use crate::{generated, hostile};
+use crate::hostile;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -37,17 +37,10 @@ struct Line([u8; 64]);
 
 /// What hosts keep of what guests hand over.
 #[derive(Default)]
-pub struct Kept {
+struct Kept {
     boxes: Vec<GuestBox<u64>>,
     lists: Vec<GuestVec<u64>>,
     texts: Vec<GuestString>,
-    pub watched: Option<Ptr<i32>>,
-}
-
-impl Kept {
-    pub fn watched(&self) -> Result<Ptr<i32>, HostError> {
-        self.watched.ok_or_else(|| "nothing is watched".into())
-    }
 }
 
 type Call<'a> = Caller<'a, Kept>;
@@ -202,8 +195,6 @@ fn add(linker: &mut Linker<Kept>, records: bool) -> Result<Vec<&'static str>, Er
         Ok(())
     })?;
     names.push("dynamic");
-    generated::link(linker)?;
-    names.extend(generated::NAMES);
     linker.heap(HeapOptions::new().limit(16 << 20).record_sites(records))?;
     names.extend([
         "riverrun::malloc",

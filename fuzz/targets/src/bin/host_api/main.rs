@@ -9,6 +9,8 @@ mod generated;
 mod hostile;
 #[path = "../../../../../crates/linux/tests/lying.rs"]
 mod lying;
+#[path = "../../../../../crates/bindgen/tests/common/memory_api.rs"]
+mod memory_api;
 mod system_calls;
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +18,7 @@ use riverrun_fuzz_targets::seed;
 use riverrun_testkit::Random;
 
 /// What a guest attacks.
-const ATTACKS: [fn(&mut Random); 3] = [functions::attack, system_calls::attack, c::attack];
+const ATTACKS: [fn(&mut Random); 4] = [functions::attack, system_calls::attack, c::attack, generated::attack];
 
 /// Choices of any kind for each of them.
 fn seeds() -> Vec<Vec<u8>> {

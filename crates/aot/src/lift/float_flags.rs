@@ -19,7 +19,7 @@ use riverrun_vm::convention;
 use crate::analysis::{Block, Function, Terminator};
 use crate::budget::Budget;
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::registers;
+use crate::lift::registers::{self, A0, A1};
 use crate::lift::site::Site;
 use crate::lift::value::Value;
 
@@ -34,9 +34,6 @@ const READS_INACCESSIBLE: u64 = 1 << 2;
 /// The bits of an instruction that have its major opcode, and that of instructions with a CSR.
 const OPCODE: u32 = 0x7f;
 const SYSTEM: u32 = 0x73;
-/// The registers of a function's results.
-const A0: usize = 10;
-const A1: usize = 11;
 /// MXCSR as it is at first: all exceptions masked, none accrued, rounding to nearest.
 const DEFAULT_MXCSR: u64 = 0x1f80;
 

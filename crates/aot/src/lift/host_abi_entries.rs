@@ -19,11 +19,9 @@ use riverrun_vm::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
 use crate::analysis::{self, Function, Imports, Terminator};
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::registers::{self, A0, RA, Registers, SP, Set};
+use crate::lift::registers::{self, A0, A1, RA, Registers, SP, Set};
 use crate::lift::site::Site;
 use crate::options::CompileOptions;
-
-const A1: usize = A0 + 1;
 
 /// The longest function that gets one: in longer ones, the cost of entering hardly matters.
 const SIZE: usize = 256;

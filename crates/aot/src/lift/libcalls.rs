@@ -14,12 +14,10 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use crate::analysis::{ALIGNMENT, Arguments, LONGEST, Libcall};
 use crate::lift::fuel;
 use crate::lift::ir::{Space, built};
-use crate::lift::registers::{FUEL, Label};
+use crate::lift::registers::{A0, A1, FUEL, Label};
 use crate::lift::site::Site;
 use crate::lift::value::Value;
 
-const A0: usize = 10;
-const A1: usize = 11;
 const A2: usize = 12;
 
 /// A libcall of a program.

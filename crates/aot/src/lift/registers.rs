@@ -18,6 +18,8 @@ pub(crate) const RA: usize = 1;
 pub(crate) const SP: usize = 2;
 /// The first argument, and result.
 pub(crate) const A0: usize = 10;
+/// The second argument, and result.
+pub(crate) const A1: usize = 11;
 
 /// The ten pinned registers, by number.
 pub(crate) fn pinned(fuel: bool) -> [usize; PINNED] {

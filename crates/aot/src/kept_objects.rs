@@ -1,5 +1,6 @@
-//! Machine code that is kept from one compilation of a program to the next: an object for each unit, found by a hash of what
-//! LLVM was given. So a compilation that adds a few functions to those of the one before makes machine code of them only.
+//! What is kept from one compilation of a program to the next: an object for each unit, found by a hash of what LLVM was
+//! given, and the [facts](crate::facts) about the program. So a compilation that adds a few functions to those of the one
+//! before looks at what runs only, and makes machine code of these functions only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -10,7 +11,7 @@ use riverrun_vm::artifact::Header;
 use crate::error::CompileError;
 use crate::link::write;
 
-/// A hash of what an object was made of.
+/// A hash of what an object, or what else is kept, was made of.
 pub(crate) type Key = [u8; 32];
 
 /// The objects of an earlier compilation, and those of this one. Threads share it.
@@ -22,7 +23,7 @@ pub(crate) type Key = [u8; 32];
 /// kept.write(&file)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KeptObjects {
     /// Tells the compiler that has made them from others.
     compiler: Key,
@@ -53,14 +54,20 @@ impl KeptObjects {
         write(path, &bytes)
     }
 
-    /// The object with this key, if there was one.
+    /// Has the next compilation in this process find those that this one has used.
+    pub fn renew(&mut self) {
+        let used = self.used.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.earlier = std::mem::take(used).into_iter().collect();
+    }
+
+    /// What has this key, if there was something.
     pub(crate) fn find(&self, key: &Key) -> Option<Vec<u8>> {
         let object = self.earlier.get(key)?;
         self.keep(*key, object);
         Some(object.clone())
     }
 
-    /// Keeps an object.
+    /// Keeps an object, or something else.
     pub(crate) fn keep(&self, key: Key, object: &[u8]) {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, object.to_vec());
     }

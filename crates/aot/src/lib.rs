@@ -10,6 +10,7 @@ mod budget;
 mod carries;
 mod emit;
 mod error;
+mod facts;
 mod frames;
 mod kept_objects;
 mod lift;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use riverrun_program::Image;
 use riverrun_vm::artifact::{Dispatch, Quick};
 
-use crate::analysis::{
-    Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, insert_polls, is_copied, libcalls,
-};
+use crate::analysis::{Abilities, Function, Imports, Liveness, Text, costs, insert_copies, insert_polls, is_copied};
 use crate::budget::Budget;
 use crate::error::CompileError;
-use crate::lift::{KnownLibcall, Surroundings, observed};
+use crate::facts::{Facts, Found};
+use crate::lift::{KnownLibcall, Surroundings};
 use crate::names::Names;
 use crate::options::CompileOptions;
 use crate::selection::{self, Selection};
@@ -47,25 +46,20 @@ impl<'a> Program<'a> {
         let budget = Budget::of_analysis(options);
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
-        let text = Text::new(image, abilities);
         // Not in precise mode, and not where there is little to gain for what it takes.
-        let recognised = if options.is_precise() || options.quick >= Quick::Most {
-            BTreeMap::new()
-        } else {
-            libcalls(&text, &budget)
-        };
-        let known = recognised.into_iter().filter_map(|(start, known)| {
+        let seeks_libcalls = !options.is_precise() && options.quick < Quick::Most;
+        let imports = Imports::new(image);
+        let text = Text::new(image, abilities);
+        let Found { facts, functions, mut liveness } =
+            Facts::find(&text, &imports, selection, seeks_libcalls, &budget)?;
+        let recognised = facts.libcalls().filter(|_| seeks_libcalls);
+        let known = recognised.filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))
         });
         let known: BTreeMap<u64, KnownLibcall> = known.collect();
-        let all = functions(&text, &budget);
-        budget.check()?;
-        let imports = Imports::new(image);
-        let mut liveness = Liveness::new(&text, &all, |function| selection.may_have(function), &imports, &budget);
-        let reads_exceptions = observed(image, &all, &budget);
-        let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
-        let mut functions = selection.of(all, &mut liveness, &imports);
+        let starts: BTreeSet<u64> = facts.starts().collect();
+        let mut functions = selection.of(functions, &mut liveness, &imports);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
         let quick = selection::quick(selection, options.quick, &functions).map(|function| function.start);
         // Functions that do something else first are LLVM's.
@@ -76,7 +70,7 @@ impl<'a> Program<'a> {
             quick,
             liveness,
             imports,
-            reads_exceptions,
+            reads_exceptions: facts.reads_exceptions,
             known,
             left_out: functions
                 .iter()

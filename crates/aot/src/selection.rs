@@ -2,6 +2,7 @@
 //! analyses see the whole program in any case.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use riverrun_program::Profile;
 use riverrun_vm::artifact::{LLVM_INSTRUCTION, Quick};
@@ -47,18 +48,18 @@ impl<'a> Selection<'a> {
         if let Selection::Hot { kept, .. } = self { kept } else { None }
     }
 
-    /// Whether the function may be selected.
-    pub(crate) fn may_have(self, function: &Function) -> bool {
+    /// Whether a function with these addresses may be selected.
+    pub(crate) fn may_be_in(self, addresses: Range<u64>) -> bool {
         match self {
             Selection::All => true,
-            Selection::Hot { profile, .. } => is_reached(function, profile),
+            Selection::Hot { profile, .. } => profile.has_reached(addresses.start..=addresses.end - 1),
         }
     }
 
     /// The selected functions, in their order, without their cold blocks.
     pub(crate) fn of(self, mut functions: Vec<Function>, liveness: &mut Liveness, imports: &Imports) -> Vec<Function> {
         let Selection::Hot { profile, work: limit, .. } = self else { return functions };
-        functions.retain(|function| self.may_have(function));
+        functions.retain(|function| is_reached(function, profile));
         for function in &mut functions {
             for (start, block) in leave_out_cold(function, profile) {
                 liveness.leave_out(function.start, start, &block, imports);

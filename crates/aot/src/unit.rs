@@ -316,7 +316,7 @@ fn compile_unit(
 ) -> Result<Vec<u8>, CompileError> {
     let BackEnd::Llvm(schedule) = unit.back_end else {
         let mut clock = Clock::start();
-        let object = quick::object(&unit.functions, program, &program.names, options, oversized);
+        let object = quick::object(&unit.functions, program, &program.names, options, kept, oversized);
         phases.code_generation += clock.lap();
         return object;
     };

@@ -54,7 +54,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --profile FILE      compile only what control has reached, the functions with most samples first, until they are
                       as much work as --max-work says: FILE has a line for each address,
                       and riverrun run --tier-up writes it
-  --objects FILE      with --profile: keep machine code there, and take from there what is to be compiled again
+  --objects FILE      with --profile: keep there what the next compilation of the program can use, and use what is there
   --max-time SECONDS  give up after so many seconds of processor time, of all threads together
   --max-memory MIB    give up when more MiB of memory are in use
   --quiet             name no functions that are left to the interpreter

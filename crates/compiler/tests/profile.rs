@@ -133,19 +133,23 @@ fn blocks_that_control_has_not_reached_are_left_out() {
 fn machine_code_is_kept_for_the_next_compilation() {
     let guest = Guest::new();
     let file = guest.path("objects");
-    let compile = |samples: &[(u64, u64)]| {
-        guest.compiled(samples, &["--objects", file.to_str().unwrap()]);
-        (std::fs::read(guest.path("guest.rro")).unwrap(), std::fs::read(&file).unwrap())
-    };
-    let all = [(FIRST, 1), (SECOND, 1), (FOURTH, 1)];
-    let first = compile(&all);
-    assert_eq!(compile(&all), first);
-    // Others are dropped, and come back.
-    let (_, fewer) = compile(&all[..1]);
-    assert!(fewer.len() < first.1.len());
-    assert_eq!(compile(&all), first);
-    std::fs::write(&file, "damaged").unwrap();
-    assert_eq!(compile(&all), first);
+    for quick in [&[][..], &["--quick=cold"], &["--quick=most"]] {
+        let compile = |samples: &[(u64, u64)]| {
+            guest.compiled(samples, &[quick, &["--objects", file.to_str().unwrap()]].concat());
+            (std::fs::read(guest.path("guest.rro")).unwrap(), std::fs::read(&file).unwrap())
+        };
+        let all = [(FIRST, 1), (SECOND, 1), (FOURTH, 1)];
+        std::fs::write(&file, "damaged").unwrap();
+        let first = compile(&all);
+        assert_eq!(compile(&all), first);
+        // Others are dropped, and come back.
+        let fewer = compile(&all[..1]);
+        assert!(fewer.1.len() < first.1.len());
+        assert_eq!(compile(&all), first);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(compile(&all[..1]), fewer);
+        assert_eq!(compile(&all), first);
+    }
 
     let output =
         Command::new(env!("CARGO_BIN_EXE_riverrun-compile")).args(["--objects", "x", "guest"]).output().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_aot::{CompileError, CompileOptions, Report, Selection};
+use riverrun_aot::{CompileError, CompileOptions, KeptObjects, Report, Selection};
 use riverrun_program::Profile;
 use riverrun_vm::artifact::Artifact;
 
@@ -61,7 +61,15 @@ impl Program {
         profile: &Profile,
         progress: impl Fn(usize, usize) + Sync,
     ) -> Result<(Vec<u8>, Report), Error> {
-        let selection = Selection::Hot { profile, work: options.max_work, kept: None };
+        self.compile_by(options, Selection::Hot { profile, work: options.max_work, kept: None }, progress)
+    }
+
+    fn compile_by(
+        &self,
+        options: &CompileOptions,
+        selection: Selection<'_>,
+        progress: impl Fn(usize, usize) + Sync,
+    ) -> Result<(Vec<u8>, Report), Error> {
         // The whole program is analysed, however little of it is compiled.
         let options = CompileOptions { max_work: CompileOptions::default().max_work, ..self.suited(options) };
         Ok(riverrun_aot::compile_selected(self.image(), &options, selection, &progress)?)
@@ -69,13 +77,20 @@ impl Program {
 
     /// Compiles what a profile says that control has reached, here and now, and has machines use that from the next point
     /// on where the dispatcher has control: for tests of [`Config::tier_up`](crate::Config::tier_up), which does this in
-    /// the background.
+    /// the background. `kept` is what the compilations before this one have kept.
     ///
     /// # Errors
     /// As [`Program::compile`].
     #[doc(hidden)]
-    pub fn compile_hot_now(&self, options: &CompileOptions, profile: &Profile) -> Result<Report, Error> {
-        let (artifact, report) = self.compile_hot(options, profile, |_, _| {})?;
+    pub fn compile_hot_now(
+        &self,
+        options: &CompileOptions,
+        profile: &Profile,
+        kept: &mut KeptObjects,
+    ) -> Result<Report, Error> {
+        let selection = Selection::Hot { profile, work: options.max_work, kept: Some(kept) };
+        let (artifact, report) = self.compile_by(options, selection, |_, _| {})?;
+        kept.renew();
         // SAFETY: it was made here and now.
         self.improve_by(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
         Ok(report)

@@ -56,9 +56,7 @@ impl CompilerCall<'_> {
             Quick::Cold => Some("--quick=cold"),
             Quick::Most | Quick::All => Some("--quick=most"),
         });
-        if self.quick < Quick::Most {
-            command.arg("--objects").arg(output.with_extension("objects"));
-        }
+        command.arg("--objects").arg(output.with_extension("objects"));
         command.args(["--quiet", "--threads", &threads(processors()).to_string(), "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &self.max_time.as_secs().max(1).to_string()]);
         command.args(["--address-bits", &self.space.bits().to_string()]);

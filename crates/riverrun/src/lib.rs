@@ -93,6 +93,9 @@ pub use memory::Memory;
 pub use program::Program;
 pub use resuming::{CallAsync, DynCallAsync, RunAsync};
 #[cfg(feature = "compile")]
+#[doc(hidden)]
+pub use riverrun_aot::KeptObjects;
+#[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
 pub use riverrun_program as image;
 #[doc(hidden)]

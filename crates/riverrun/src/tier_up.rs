@@ -30,8 +30,10 @@ use crate::sampler::Sampler;
 
 /// How long the compiler takes to start and to link.
 const START: Duration = Duration::from_millis(75);
-/// To analyse a KiB of text, on a fast machine.
+/// To analyse a KiB of text, on a fast machine; and to compile a program again by what the last compilation has kept, for each
+/// KiB of its text.
 const ANALYSIS: Duration = Duration::from_micros(100);
+const AGAIN: Duration = Duration::from_micros(20);
 /// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;
 /// How many times as long LLVM takes of the same, with the analysis that both make. What is hot takes it about twice as
@@ -53,7 +55,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LONGER: u32 = 4;
 /// Compilations of a program in a process at most, as its memory keeps the code of all, beside the one by which LLVM's code
 /// takes the place of quick code.
-const COMPILATIONS: usize = 8;
+const COMPILATIONS: usize = 16;
 /// What is said where a program has ended before its compilation.
 pub(crate) const GONE: &str = "the program is gone";
 
@@ -120,6 +122,8 @@ struct State {
     folder: Option<tempfile::TempDir>,
     /// What is quick code of the best code so far, or else of the first: no other takes its place that has more.
     quick: Quick,
+    /// Whether the program has been compiled before.
+    has_code: bool,
     /// Whether a thread waits until better code is worthwhile.
     is_waiting: bool,
     /// What the process had taken of the processor when there was the code that better code follows, if that is so. The
@@ -140,8 +144,8 @@ struct Shared {
     cached: Option<PathBuf>,
     /// The addresses of its machines.
     space: AddressSpace,
-    /// How long a compilation of nothing takes.
-    fixed: Duration,
+    /// How long a compilation of nothing takes, the first one, and those that follow.
+    fixed: [Duration; 2],
     /// When the program was loaded.
     begin: Instant,
     state: Mutex<State>,
@@ -171,11 +175,13 @@ impl TieringUp {
             folder: None,
             // Quick code does not count.
             quick: if settings.fuel { Quick::Nothing } else { Quick::Most },
+            has_code: false,
             is_waiting: false,
             quick_since: None,
             is_over: false,
         };
-        let (fixed, state) = (START + ANALYSIS.saturating_mul((text >> 10) as u32), Mutex::new(state));
+        let fixed = [ANALYSIS, AGAIN].map(|time| START + time.saturating_mul((text >> 10) as u32));
+        let state = Mutex::new(state);
         let (settings, begin, changed) = (settings.clone(), Instant::now(), Condvar::new());
         TieringUp(Arc::new(Shared { settings, space, cached, fixed, begin, state, changed }))
     }
@@ -247,7 +253,7 @@ impl TieringUp {
         if state.is_waiting && state.quick >= Quick::Most {
             return None;
         }
-        let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed);
+        let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed(&state));
         // The analysis alone should take no longer than that.
         if interpreted < SECOND.max(fixed) || state.profile.uncompiled < fixed {
             return None;
@@ -279,7 +285,7 @@ impl State {
     /// Notes how the code was compiled that is there now.
     fn note(&mut self, options: Options) {
         self.statistics.is_quick = options.quick >= Quick::Most;
-        self.quick = options.quick;
+        (self.quick, self.has_code) = (options.quick, true);
     }
 
     /// Notes that the compiler runs; ends it if the program is gone, unless a cache keeps what it makes.
@@ -310,12 +316,17 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How long a compilation of nothing takes now.
+    fn fixed(&self, state: &State) -> Duration {
+        self.fixed[usize::from(state.has_code)]
+    }
+
     /// A compilation of a program that has run for so long.
     fn job(this: &Arc<Shared>, state: &mut State, quick: Quick, time: Duration) -> Job {
         state.statistics.is_compiling = true;
         state.profile.uncompiled = Duration::ZERO;
         // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
-        let left = time.saturating_mul(LONGER).saturating_sub(this.fixed);
+        let left = time.saturating_mul(LONGER).saturating_sub(this.fixed(state));
         let by_llvm = (left.as_nanos() / LLVM_INSTRUCTION.as_nanos()) as u64;
         let work = by_llvm.saturating_mul(if quick == Quick::Nothing { 1 } else { QUICKER });
         Job { shared: this.clone(), quick, work, took: Cell::new(None) }
@@ -325,7 +336,7 @@ impl Shared {
     /// thread does this. There is so much code, and `took` is how long quick code of it took, if that is known.
     fn optimise(this: &Arc<Shared>, size: usize, took: Option<Duration>, work: &impl Work) {
         let instructions = u32::try_from(size as u64 / QUICK_BYTES).unwrap_or(u32::MAX);
-        let expected = this.fixed.saturating_add(LLVM_INSTRUCTION.saturating_mul(instructions));
+        let expected = this.fixed(&this.state()).saturating_add(LLVM_INSTRUCTION.saturating_mul(instructions));
         let took = took.unwrap_or(expected / SLOWER);
         if replace(&mut this.state().is_waiting, true) {
             return;
@@ -576,14 +587,15 @@ mod tests {
             let profile = job.profile(&[]);
             let (time, before) = (profile.interpreted, jobs.last().map_or(Duration::ZERO, |&(time, _)| time));
             jobs.push((time, job.work));
-            assert!(time >= SECOND && time - before >= tiering.0.fixed, "{jobs:?}");
-            let work = (time * LONGER - tiering.0.fixed).as_nanos() / LLVM_INSTRUCTION.as_nanos();
+            let fixed = tiering.0.fixed[usize::from(jobs.len() > 1)];
+            assert!(time >= SECOND && time - before >= fixed, "{jobs:?}");
+            let work = (time * LONGER - fixed).as_nanos() / LLVM_INSTRUCTION.as_nanos();
             assert!((job.work / QUICKER).abs_diff(work as u64) <= 64, "{jobs:?} {work}");
             // What is interpreted meanwhile is known, for the most part.
             (1..SAMPLES).for_each(|pc| assert!(tiering.sample(pc, pc, SAMPLE).is_none()));
             let mut state = tiering.0.state();
             assert_eq!(state.profile.uncompiled, Duration::ZERO);
-            (state.statistics.is_compiling, state.compiling) = (false, None);
+            (state.statistics.is_compiling, state.compiling, state.has_code) = (false, None, true);
             state.statistics.compilations += 1;
         }
         assert_eq!(jobs.len(), COMPILATIONS, "{jobs:?}");

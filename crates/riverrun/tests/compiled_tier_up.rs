@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use riverrun::image::Profile;
 use riverrun::{
-    Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, HostError, Linker, Machine, Program, Quick, TierUp,
+    Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, HostError, KeptObjects, Linker, Machine, Program,
+    Quick, TierUp,
 };
 use riverrun_testkit::tools;
 
@@ -27,7 +28,8 @@ fn profile(program: &Program, functions: &[&str]) -> Profile {
 }
 
 fn compile(program: &Program, functions: &[&str]) {
-    let report = program.compile_hot_now(&CompileOptions::default(), &profile(program, functions)).unwrap();
+    let (profile, mut kept) = (profile(program, functions), KeptObjects::default());
+    let report = program.compile_hot_now(&CompileOptions::default(), &profile, &mut kept).unwrap();
     assert_eq!(report.functions, functions.len());
 }
 
@@ -135,7 +137,7 @@ fn parts_are_compiled_for_fuel_and_precisely() {
                 Err(error) => panic!("{error}"),
             }
             if slices == 2 {
-                program.compile_hot_now(&options, &profile(&program, &["spin"])).unwrap();
+                program.compile_hot_now(&options, &profile(&program, &["spin"]), &mut KeptObjects::default()).unwrap();
             }
         };
         assert_eq!((status, machine.instructions()), expected);

@@ -118,7 +118,8 @@ pub fn load_compiled_in_part(
     let program = load(&Config::new(), elf.into());
     let mut profile = riverrun::image::Profile::default();
     compiled(program.image()).into_iter().flatten().for_each(|pc| profile.add(pc, 1));
-    let report = program.compile_hot_now(&riverrun::CompileOptions::default(), &profile);
+    let mut kept = riverrun::KeptObjects::default();
+    let report = program.compile_hot_now(&riverrun::CompileOptions::default(), &profile, &mut kept);
     let report = report.unwrap_or_else(|error| panic!("the test's program: {error}"));
     assert!(report.functions > 0, "there is no function");
     Some(program)

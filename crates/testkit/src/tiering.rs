@@ -1,10 +1,10 @@
 //! Stress for programs that are compiled as they run: random functions are compiled, and the code is exchanged, between
 //! any two instructions of a run.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use riverrun::image::Profile;
-use riverrun::{CompileOptions, Program, Quick, TrapCause};
+use riverrun::{CompileOptions, KeptObjects, Program, Quick, TrapCause};
 
 use crate::case::{Case, Loaded, assert_same, promised, run, uncounted_call};
 use crate::outcome::{Outcome, Stop};
@@ -35,10 +35,14 @@ fn profile_of_all(program: &Program, random: &mut Random) -> Profile {
     profile
 }
 
-/// Compiles functions of a program by a profile, for machines that run already.
-fn compile(program: &Program, options: &CompileOptions, profile: &Profile) {
-    let compiled = program.compile_hot_now(options, profile);
+/// Compiles functions of a program by a profile, for machines that run already, with what was kept of it before.
+fn compile(program: &Program, options: &CompileOptions, profile: &Profile, kept: &mut KeptObjects) {
+    let compiled = program.compile_hot_now(options, profile, kept);
     compiled.unwrap_or_else(|error| panic!("a part of the program: {error}"));
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs cases of one program in slices of random lengths, between which random functions of it are compiled so, and
@@ -55,7 +59,7 @@ fn check_with(
 ) {
     let Some(Case { elf, .. }) = cases.first() else { return };
     let (reference, loaded) = (load(Engine::SingleStep, elf), load(Engine::Fast, elf));
-    let mut compilations = 0;
+    let (mut compilations, mut kept) = (0, KeptObjects::default());
     for case in cases {
         let expected = run(&mut reference.machine(case));
         let mut machine = loaded.machine(case);
@@ -71,7 +75,7 @@ fn check_with(
             }
             if compilations < COMPILATIONS && random.below(2) == 0 {
                 compilations += 1;
-                compile(loaded.program(), options, &profile(loaded.program(), random));
+                compile(loaded.program(), options, &profile(loaded.program(), random), &mut kept);
             }
         };
         assert_same(case, &compared(expected), &compared(outcome), "code that gets better");
@@ -110,20 +114,22 @@ pub fn check_tiering_uncounted(cases: &[Case], random: &mut Random) {
     let mut config = Engine::Fast.config();
     config.exit_at_polls(random.below(2) == 0);
     let options = Engine::Default.options().expect("it is compiled");
-    let state = Mutex::new((Random::seeded(random.u64()), 0));
+    let kept = Arc::new(Mutex::new(KeptObjects::default()));
+    let state = Mutex::new((Random::seeded(random.u64()), 0, kept.clone()));
     let loaded = Loaded::configured(&config, elf, move |caller| {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (random, compilations) = &mut *state;
+        let mut state = lock(&state);
+        let (random, compilations, kept) = &mut *state;
         if *compilations < 2 * COMPILATIONS && random.below(2) == 0 {
             *compilations += 1;
             let quick = [Quick::Nothing, Quick::Cold, Quick::Most, Quick::All][random.below(4)];
-            compile(caller.program(), &CompileOptions { quick, ..options }, &profile(caller.program(), random));
+            let options = CompileOptions { quick, ..options };
+            compile(caller.program(), &options, &profile(caller.program(), random), &mut lock(kept));
         }
         uncounted_call(caller)
     });
     if random.below(2) == 0 {
         let profile = profile_of_all(loaded.program(), random);
-        compile(loaded.program(), &CompileOptions { quick: Quick::Cold, ..options }, &profile);
+        compile(loaded.program(), &CompileOptions { quick: Quick::Cold, ..options }, &profile, &mut lock(&kept));
     }
     for case in cases {
         let end = run(&mut reference.machine(case));

@@ -1,6 +1,7 @@
 //! Finding functions: by symbols, unwind tables, addresses that are taken, and targets of calls and jumps.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use riverrun_program::SymbolKind;
 
@@ -99,51 +100,81 @@ impl Function {
     }
 }
 
+/// Where the functions of a program begin, as far as that is known.
+pub(crate) struct Starts<'a, 't> {
+    text: &'a Text<'t>,
+    /// By symbols and unwind tables: where they begin and end. Nothing else tells where exceptions land.
+    ends: BTreeMap<u64, u64>,
+    all: BTreeSet<u64>,
+    has_exceptions: bool,
+}
+
+impl<'a, 't> Starts<'a, 't> {
+    /// Those that the program itself names, or whose addresses it takes, and `found`.
+    pub(crate) fn new(text: &'a Text<'t>, found: impl IntoIterator<Item = u64>) -> Starts<'a, 't> {
+        let image = text.image;
+        let named = image.symbols().filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Resolver));
+        let named = named.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
+        let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+        for range in named.chain(image.unwind_ranges()).filter(|range| is_start(text, range.start)) {
+            let end = ends.entry(range.start).or_default();
+            *end = range.end.max(*end);
+        }
+        let mut all: BTreeSet<u64> = ends.keys().copied().chain(found).collect();
+        all.insert(image.entry());
+        // Addresses that are taken inside a function are labels.
+        let is_inside = |address: u64| ends.range(..=address).next_back().is_some_and(|(_, &end)| address < end);
+        all.extend(text.pointers().iter().copied().filter(|&pointer| !is_inside(pointer)));
+        Starts { text, all, has_exceptions: image.section(".gcc_except_table").is_some(), ends }
+    }
+
+    /// The addresses of a function, which ends where the next one begins.
+    pub(crate) fn range(&self, start: u64) -> Range<u64> {
+        start..self.all.range(start..).nth(1).copied().unwrap_or(u64::MAX)
+    }
+
+    /// The function that begins at a start.
+    pub(crate) fn function(&self, start: u64, budget: &Budget) -> Function {
+        let Starts { text, .. } = self;
+        let end = self.range(start).end;
+        let symbol = text.image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
+        let known_end = self.ends.get(&start).copied().unwrap_or(start);
+        let orphans_until = if self.has_exceptions { end.min(known_end) } else { start };
+        let (blocks, orphans) = blocks(text, start..end, orphans_until, budget);
+        let name = symbol.map(|symbol| symbol.name.to_owned());
+        let extent = match known_end {
+            known_end if known_end <= start || end < known_end => Extent::Unknown,
+            known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
+            _ => Extent::Gaps,
+        };
+        let (entered_loops, polls) = (Vec::new(), BTreeMap::new());
+        Function { start, name, blocks, extent, orphans, entered_loops, polls }
+    }
+}
+
+/// Whether there is an instruction at an address.
+fn is_start(text: &Text<'_>, address: u64) -> bool {
+    text.fetch(address).is_some()
+}
+
 /// The functions of a program, by address; none if the budget is spent.
 pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
-    let image = text.image;
-    let is_start = |address: u64| text.fetch(address).is_some();
-    let named = image.symbols().filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Resolver));
-    let named = named.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
-    // Where they begin and how long they are: nothing else tells where exceptions land.
-    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
-    for range in named.chain(image.unwind_ranges()).filter(|range| is_start(range.start)) {
-        let end = ends.entry(range.start).or_default();
-        *end = range.end.max(*end);
-    }
-    let mut starts: BTreeSet<u64> = ends.keys().copied().collect();
-    starts.insert(image.entry());
-    // Addresses that are taken inside a function are labels.
-    let is_inside = |address: u64| ends.range(..=address).next_back().is_some_and(|(_, &end)| address < end);
-    starts.extend(text.pointers().iter().copied().filter(|&pointer| !is_inside(pointer)));
-    let has_exceptions = image.section(".gcc_except_table").is_some();
+    let mut starts = Starts::new(text, []);
     let mut found: BTreeMap<u64, Function> = BTreeMap::new();
-    let mut pending = starts.clone();
+    let mut pending = starts.all.clone();
     while !pending.is_empty() {
         let mut further = BTreeSet::new();
         for start in pending {
             if !budget.spend(1) {
                 return Vec::new();
             }
-            let end = starts.range(start..).nth(1).copied().unwrap_or(u64::MAX);
-            let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
-            let known_end = ends.get(&start).copied().unwrap_or(start);
-            let orphans_until = if has_exceptions { end.min(known_end) } else { start };
-            let (blocks, orphans) = blocks(text, start..end, orphans_until, budget);
-            let name = symbol.map(|symbol| symbol.name.to_owned());
-            let extent = match known_end {
-                known_end if known_end <= start || end < known_end => Extent::Unknown,
-                known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
-                _ => Extent::Gaps,
-            };
-            let (entered_loops, polls) = (Vec::new(), BTreeMap::new());
-            let function = Function { start, name, blocks, extent, orphans, entered_loops, polls };
-            further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
+            let function = starts.function(start, budget);
+            further.extend(function.leads_to().filter(|to| !starts.all.contains(to) && is_start(text, *to)));
             found.insert(start, function);
         }
-        starts.extend(&further);
+        starts.all.extend(&further);
         // A function changes only where another one begins inside it.
-        let around = |start: u64| starts.range(..start).next_back().copied();
+        let around = |start: u64| starts.all.range(..start).next_back().copied();
         pending = further.iter().copied().filter_map(around).chain(further.iter().copied()).collect();
     }
     found.into_values().collect()

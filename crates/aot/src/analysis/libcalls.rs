@@ -22,6 +22,7 @@ use riverrun_isa::words::{Effects, Words};
 use riverrun_isa::{Destination, Inst, Op};
 
 use riverrun_program::{Binding, SymbolKind};
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::costs::Arguments;
 use crate::analysis::execution::execute;
@@ -29,7 +30,7 @@ use crate::analysis::text::{Text, Treatment};
 use crate::budget::Budget;
 
 /// A function whose calls compiled code may replace by host code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Libcall {
     /// `memcpy`.
     Copy,

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::replace;
 
 use riverrun_isa::{Destination, Format, Inst, Op};
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::block::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
@@ -33,12 +34,28 @@ const S0: usize = 8;
 /// Live registers of a whole program.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
-    /// For each function, its live-in registers.
-    live_in: HashMap<u64, Set>,
-    /// For each function, its live-out registers.
-    live_out: HashMap<u64, Set>,
-    /// For each function and block, the live-out registers of the block.
+    summary: Summary,
+    /// For some functions and each of their blocks, the live-out registers of the block.
     block_live_out: HashMap<u64, BTreeMap<u64, Set>>,
+}
+
+/// What is known of the registers of all functions of a program, by number: in the order of their addresses. With this, the
+/// live registers of a function's blocks follow from its code alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Summary(Vec<FunctionSummary>);
+
+/// The facts about a function; while they are sought they only grow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct FunctionSummary {
+    start: u64,
+    /// Its live-in registers, if result registers alone are live where it returns to, and if all are.
+    live_in: [Set; 2],
+    /// Its live-out registers, by what all callers read.
+    live_out: Set,
+    /// Whether it may return to others than its callers.
+    is_irregular: bool,
+    /// What it is seen to change, by itself and by those that it calls.
+    clobbers: Set,
 }
 
 impl Liveness {
@@ -57,28 +74,33 @@ impl Liveness {
         let starts: Vec<u64> = functions.iter().map(|function| function.start).collect();
         let mut flows: Vec<Flow<'_>> =
             (0..).zip(functions).map(|(number, of)| Flow::new(text, number, of, imports, &starts)).collect();
-        let clobbers = clobbers(&flows, budget);
-        flows.iter_mut().for_each(|flow| flow.find_given(&clobbers, budget));
-        let mut program = Program {
-            live_in: vec![[0; 2]; flows.len()],
-            live_out: vec![RESULTS; flows.len()],
-            irregular: flows.iter().map(|flow| !flow.is_regular).collect(),
-            leading_to: vec![Vec::new(); flows.len()],
-        };
-        for flow in &flows {
-            flow.leads_to().for_each(|to| program.leading_to[to].push(flow.number));
-        }
-        program.solve(&mut flows, budget);
-        let block_live_out = flows.iter_mut().filter(|flow| may_be_selected(flow.function)).map(|flow| {
-            flow.solve(&program, View::Itself, budget);
-            let live_out = |node: &Node<'_>| (node.start, flow.live_out(node, &program, View::Itself)[CALLERS]);
-            (flow.function.start, flow.nodes.iter().map(live_out).collect())
-        });
-        let block_live_out = block_live_out.collect();
-        let by_start =
-            |of: &dyn Fn(usize) -> Set| flows.iter().map(|flow| (flow.function.start, of(flow.number))).collect();
-        let live_in = by_start(&|number| program.live_in(number, program.live_out[number]));
-        Liveness { live_in, live_out: by_start(&|number| program.live_out[number]), block_live_out }
+        let mut summary = Summary::of(&mut flows, budget);
+        summary.solve(&mut flows, budget);
+        let selected = flows.iter_mut().filter(|flow| may_be_selected(flow.function));
+        let block_live_out = block_live_out(selected, &summary, budget);
+        Liveness { summary, block_live_out }
+    }
+
+    /// The same for these functions of a program that has been analysed before.
+    pub(crate) fn by_summary(
+        summary: Summary,
+        text: &Text<'_>,
+        functions: &[Function],
+        imports: &Imports,
+        budget: &Budget,
+    ) -> Liveness {
+        let starts: Vec<u64> = summary.starts().collect();
+        let numbered = functions.iter().filter_map(|of| Some((starts.binary_search(&of.start).ok()?, of)));
+        let mut flows: Vec<Flow<'_>> =
+            numbered.map(|(number, of)| Flow::new(text, number, of, imports, &starts)).collect();
+        flows.iter_mut().for_each(|flow| flow.find_given(&summary, budget));
+        let block_live_out = block_live_out(flows.iter_mut(), &summary, budget);
+        Liveness { summary, block_live_out }
+    }
+
+    /// What it knows of all functions.
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// Notes that an exit takes the place of a block.
@@ -90,18 +112,33 @@ impl Liveness {
 
     /// The live-in registers of a function.
     pub(crate) fn live_in(&self, function: u64) -> Set {
-        self.live_in.get(&function).copied().unwrap_or(ARGUMENTS)
+        let summary = &self.summary;
+        summary.number(function).map_or(ARGUMENTS, |number| summary.live_in(number, summary.0[number].live_out))
     }
 
     /// The live-out registers of a function.
     pub(crate) fn live_out(&self, function: u64) -> Set {
-        self.live_out.get(&function).copied().unwrap_or(!0)
+        self.summary.number(function).map_or(!0, |number| self.summary.0[number].live_out)
     }
 
     /// The live-out registers of a function's block.
     pub(crate) fn block_live_out(&self, function: u64, block: u64) -> Set {
         self.block_live_out.get(&function).and_then(|blocks| blocks.get(&block)).copied().unwrap_or(!0)
     }
+}
+
+/// The live-out registers of blocks, as the functions themselves see them.
+fn block_live_out<'f, 'a: 'f>(
+    flows: impl Iterator<Item = &'f mut Flow<'a>>,
+    summary: &Summary,
+    budget: &Budget,
+) -> HashMap<u64, BTreeMap<u64, Set>> {
+    let of = |flow: &mut Flow<'a>| {
+        flow.solve(summary, View::Itself, budget);
+        let live_out = |node: &Node<'_>| (node.start, flow.live_out(node, summary, View::Itself)[CALLERS]);
+        (flow.function.start, flow.nodes.iter().map(live_out).collect())
+    };
+    flows.map(of).collect()
 }
 
 /// The live registers before an instruction, given those after it and the program's host functions.
@@ -126,26 +163,44 @@ fn union(one: Sets, other: Sets) -> Sets {
     std::array::from_fn(|assumed| one[assumed] | other[assumed])
 }
 
-/// The facts about all functions so far, by number; they only grow.
-struct Program {
-    /// Their live-in registers under the first two assumptions.
-    live_in: Vec<[Set; 2]>,
-    /// Their live-out registers.
-    live_out: Vec<Set>,
-    /// Whether they may return to others than their callers.
-    irregular: Vec<bool>,
-    /// Those that call them or go on in them.
-    leading_to: Vec<Vec<usize>>,
-}
-
 fn grow(set: &mut Set, by: Set) -> bool {
     let grown = *set | by;
     replace(set, grown) != grown
 }
 
-impl Program {
+impl Summary {
+    /// What functions' own code tells; finds what their blocks give.
+    fn of(flows: &mut [Flow<'_>], budget: &Budget) -> Summary {
+        let of_one = |(flow, clobbers): (&Flow<'_>, Set)| FunctionSummary {
+            start: flow.function.start,
+            live_in: [0; 2],
+            live_out: RESULTS,
+            is_irregular: !flow.is_regular,
+            clobbers,
+        };
+        let clobbers = clobbers(flows, budget);
+        let summary = Summary(flows.iter().zip(clobbers).map(of_one).collect());
+        flows.iter_mut().for_each(|flow| flow.find_given(&summary, budget));
+        summary
+    }
+
+    /// Where the functions begin, in their order.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|function| function.start)
+    }
+
+    /// The number of the function that begins at an address.
+    fn number(&self, start: u64) -> Option<usize> {
+        self.0.binary_search_by_key(&start, |function| function.start).ok()
+    }
+
     /// Propagates facts between functions until they grow no more, or the budget is spent.
     fn solve(&mut self, flows: &mut [Flow<'_>], budget: &Budget) {
+        // Those that call each or go on in it.
+        let mut leading_to: Vec<Vec<usize>> = vec![Vec::new(); flows.len()];
+        for flow in &*flows {
+            flow.leads_to().for_each(|to| leading_to[to].push(flow.number));
+        }
         // What is live at their starts comes from callees, and at their returns from callers: back and forth.
         let order = callees_first(flows);
         let mut places = vec![0; order.len()];
@@ -164,50 +219,52 @@ impl Program {
             if !flow.solve(self, View::Others, budget) {
                 return;
             }
-            pending.extend(self.note_live_in(flow).iter().map(|&number| places[number]));
-            pending.extend(self.note_live_out(flow).iter().map(|&number| places[number]));
+            if self.note_live_in(flow) {
+                pending.extend(leading_to[flow.number].iter().map(|&number| places[number]));
+            }
+            for number in self.note_live_out(flow) {
+                pending.insert(places[number]);
+                if self.0[number].is_irregular {
+                    pending.extend(leading_to[number].iter().map(|&number| places[number]));
+                }
+            }
         }
     }
 
-    /// Merges the live-in registers of a function; returns the functions that depend on them.
-    fn note_live_in(&mut self, flow: &Flow<'_>) -> &[usize] {
-        let (known, live_in) = (&mut self.live_in[flow.number], flow.nodes[0].live_in);
-        let is_more = known.iter_mut().zip(live_in).fold(false, |more, (known, set)| grow(known, set) || more);
-        if is_more { &self.leading_to[flow.number] } else { &[] }
+    /// Merges the live-in registers of a function; whether there are more than before.
+    fn note_live_in(&mut self, flow: &Flow<'_>) -> bool {
+        let (known, live_in) = (&mut self.0[flow.number].live_in, flow.nodes[0].live_in);
+        known.iter_mut().zip(live_in).fold(false, |more, (known, set)| grow(known, set) || more)
     }
 
-    /// Takes over what a function's blocks tell of others; gives those.
+    /// Takes over what a function's blocks tell of others; gives those that it tells more of.
     fn note_live_out(&mut self, flow: &Flow<'_>) -> Vec<usize> {
         let mut concerned = Vec::new();
-        let own = self.live_out[flow.number];
+        let own = self.0[flow.number].live_out;
         for node in &flow.nodes {
             if let Terminator::Call { .. } | Terminator::CallIndirect { .. } = node.end {
                 // A target that is unknown or no function's start is a place in this one.
                 let target = node.called.unwrap_or(flow.number);
                 let live_in = self.live_in_at(flow, node.next[0])[CALLERS];
-                if grow(&mut self.live_out[target], live_in) {
+                if grow(&mut self.0[target].live_out, live_in) {
                     concerned.push(target);
                 }
                 continue;
             }
-            concerned.extend(node.outside.iter().filter(|&&to| grow(&mut self.live_out[to], own)));
+            concerned.extend(node.outside.iter().filter(|&&to| grow(&mut self.0[to].live_out, own)));
         }
-        let irregular = concerned.iter().filter(|&&number| self.irregular[number]);
-        let leading: Vec<usize> = irregular.flat_map(|&number| &self.leading_to[number]).copied().collect();
-        concerned.extend(leading);
         concerned
     }
 
     /// The live-out registers of a function.
     fn live_out(&self, number: usize) -> Sets {
-        [RESULTS, !0, self.live_out[number]]
+        [RESULTS, !0, self.0[number].live_out]
     }
 
     /// The live-in registers of a function, given the live-out set at the caller's continuation.
     fn live_in(&self, number: usize, live_after: Set) -> Set {
-        let [least, most] = self.live_in[number];
-        let others = if self.irregular[number] { self.live_out[number] } else { 0 };
-        least | most & (live_after | others)
+        let FunctionSummary { live_in: [least, most], live_out, is_irregular, .. } = self.0[number];
+        least | most & (live_after | if is_irregular { live_out } else { 0 })
     }
 
     /// The live registers at a place to which a function leads.
@@ -364,7 +421,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Computes the live-in registers of each block from the facts about other functions; false if the budget is spent.
-    fn solve(&mut self, program: &Program, view: View, budget: &Budget) -> bool {
+    fn solve(&mut self, program: &Summary, view: View, budget: &Budget) -> bool {
         let mut changed = true;
         while changed {
             if !budget.spend(self.size) {
@@ -381,7 +438,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The live-out registers of a block.
-    fn live_out(&self, node: &Node<'_>, program: &Program, view: View) -> Sets {
+    fn live_out(&self, node: &Node<'_>, program: &Summary, view: View) -> Sets {
         let unseen = if view == View::Itself { self.written } else { 0 };
         let own = program.live_out(self.number);
         let given = node.given;
@@ -436,7 +493,7 @@ impl<'a> Flow<'a> {
 
     /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
     /// results, but not what calls leave in other registers.
-    fn find_given(&mut self, clobbers: &[Set], budget: &Budget) {
+    fn find_given(&mut self, program: &Summary, budget: &Budget) {
         let mut at_entry = vec![PRESERVED; self.nodes.len()];
         for &(node, given) in &self.entered {
             at_entry[node] = given;
@@ -447,7 +504,7 @@ impl<'a> Flow<'a> {
             for (index, node) in self.nodes.iter_mut().enumerate() {
                 let given = at_entry[index] | node.written;
                 node.given = given;
-                let live_after = given & !node.clobbered(clobbers) | RESULTS;
+                let live_after = given & !node.clobbered(program) | RESULTS;
                 for to in &node.next {
                     if let Place::Own(to) = *to {
                         changed |= grow(&mut at_entry[to as usize], live_after);
@@ -460,9 +517,9 @@ impl<'a> Flow<'a> {
 
 impl Node<'_> {
     /// What is seen to be changed behind its end when control comes back to the function.
-    fn clobbered(&self, clobbers: &[Set]) -> Set {
+    fn clobbered(&self, program: &Summary) -> Set {
         match self.end {
-            Terminator::Call { .. } => self.called.map_or(0, |called| clobbers[called]),
+            Terminator::Call { .. } => self.called.map_or(0, |called| program.0[called].clobbers),
             Terminator::CallIndirect { .. } => !PRESERVED,
             _ => 0,
         }

@@ -28,7 +28,7 @@ pub(crate) enum Treatment {
 #[derive(Clone, Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) image: &'a Image,
-    abilities: Abilities,
+    pub(crate) abilities: Abilities,
     /// Numbers of the imports that compiled code calls, sorted.
     imports: Vec<u32>,
     /// Addresses of instructions that are taken, sorted: words of data, and what `auipc` and `addi` make.

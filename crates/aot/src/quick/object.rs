@@ -1,20 +1,23 @@
 //! The object file of a unit.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{self, ExternalName};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, FinalizedRelocTarget, ir::ExternalName};
+use cranelift_codegen::{Context, FinalizedRelocTarget};
 use cranelift_frontend::FunctionBuilderContext;
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
 use riverrun_isa::{Format, Inst};
-use riverrun_vm::artifact::MAX_FRAME;
+use riverrun_vm::artifact::{Header, MAX_FRAME};
 
 use crate::analysis::Function;
 use crate::error::CompileError;
+use crate::kept_objects::{KeptObjects, Key};
 use crate::lift::{Surroundings, exceptions_matter, searcher};
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -68,41 +71,58 @@ fn is_arithmetic(inst: &Inst) -> bool {
     matches!(inst.op.info().format, FCmp | FR | FR1 | FR4 | FRx | FToX | XToF)
 }
 
-/// Compiles functions to an object. Adds those to `left` that are left to the interpreter, as some already are.
+/// A function in Cranelift's intermediate representation.
+struct Lifted {
+    start: u64,
+    is_strict: bool,
+    code: ir::Function,
+    /// The symbols that it refers to, by their number in it.
+    references: Vec<String>,
+}
+
+/// Compiles functions to an object, unless it was kept. Adds those to `left` that are left to the interpreter, as some already
+/// are.
 pub(crate) fn object(
     functions: &[&Function],
     surroundings: &impl Surroundings,
     names: &Names,
     options: &CompileOptions,
+    kept: Option<&KeptObjects>,
     left: &mut BTreeSet<u64>,
 ) -> Result<Vec<u8>, CompileError> {
-    let [quick, strict] = [target(options, "speed")?, target(options, "none")?];
-    let mut file = File::new(names);
-    let (mut context, mut builders) = (Context::new(), FunctionBuilderContext::new());
-    for function in functions {
-        let start = function.start;
+    let targets = [target(options, "speed")?, target(options, "none")?];
+    let mut builders = FunctionBuilderContext::new();
+    let mut lifted = Vec::new();
+    for function in functions.iter().filter(|function| !left.contains(&function.start)) {
         surroundings.budget().check()?;
-        if left.contains(&start) {
-            file.define_interpreted(start);
-            continue;
-        }
-        context.clear();
         let is_strict = is_strict(function, surroundings);
-        let isa = if is_strict { &strict } else { &quick };
-        let references = lift(
-            function,
-            surroundings,
-            Mode { is_strict, space: options.space },
-            &mut context.func,
-            &mut builders,
-            &**isa,
-        );
+        let mode = Mode { is_strict, space: options.space };
+        let mut code = ir::Function::new();
+        let isa = &*targets[usize::from(is_strict)];
+        let references = lift(function, surroundings, mode, &mut code, &mut builders, isa);
+        let references = references.iter().map(|name| symbol(names, name)).collect();
+        lifted.push(Lifted { start: function.start, is_strict, code, references });
+    }
+    let kept = kept.map(|kept| (kept, key(&lifted, left, names, options)));
+    if let Some(object) = kept.as_ref().and_then(|(kept, key)| kept.find(key)) {
+        return Ok(object);
+    }
+    let mut file = File::new(names);
+    left.iter().for_each(|&start| file.define_interpreted(start));
+    let mut context = Context::new();
+    let mut are_all = true;
+    for Lifted { start, is_strict, code, references } in lifted {
+        surroundings.budget().check()?;
+        context.clear();
+        context.func = code;
         let failed = |error: String| CompileError::Cranelift(format!("{}: {error}", names.of(start)));
-        let code =
-            context.compile(&**isa, &mut ControlPlane::default()).map_err(|error| failed(error.inner.to_string()))?;
+        let code = context
+            .compile(&*targets[usize::from(is_strict)], &mut ControlPlane::default())
+            .map_err(|error| failed(error.inner.to_string()))?;
         let frame = code.buffer.frame_layout().map_or(usize::MAX, |layout| layout.frame_to_fp_offset as usize);
         // Six registers, the frame pointer and the return address are beside it.
         if frame > MAX_FRAME / 2 {
+            are_all = false;
             left.insert(start);
             file.define_interpreted(start);
             continue;
@@ -125,19 +145,53 @@ pub(crate) fn object(
                 return Err(failed(format!("it refers to {:?} by {:?}", reloc.target, reloc.kind)));
             };
             let number = context.func.params.user_named_funcs()[*name].index;
-            let symbol = match references[number as usize] {
-                Name::Function(start) => names.of(start),
-                Name::Body(start) => body_of(names, start),
-                Name::Search => searcher(names),
-                Name::SearchBody => thunks::SEARCH.to_owned(),
-                Name::Dispatch => names.dispatch(),
-                Name::Call => thunks::CALL.to_owned(),
-            };
-            file.refer(at + body + u64::from(reloc.offset), reloc.addend, symbol)?;
+            file.refer(at + body + u64::from(reloc.offset), reloc.addend, references[number as usize].clone())?;
         }
     }
     file.finish()?;
-    file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
+    let object = file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))?;
+    if let Some((kept, key)) = kept.filter(|_| are_all) {
+        kept.keep(key, &object);
+    }
+    Ok(object)
+}
+
+fn symbol(names: &Names, name: &Name) -> String {
+    match *name {
+        Name::Function(start) => names.of(start),
+        Name::Body(start) => body_of(names, start),
+        Name::Search => searcher(names),
+        Name::SearchBody => thunks::SEARCH.to_owned(),
+        Name::Dispatch => names.dispatch(),
+        Name::Call => thunks::CALL.to_owned(),
+    }
+}
+
+/// A hash of all that the object depends on.
+fn key(lifted: &[Lifted], left: &BTreeSet<u64>, names: &Names, options: &CompileOptions) -> Key {
+    let features: Vec<&str> = options.cpu.features().names().collect();
+    let left: Vec<(u64, String)> = left.iter().map(|&start| (start, names.of(start))).collect();
+    let mut content = Bytes(format!("quick {features:?} {left:?}\n").into_bytes());
+    for Lifted { start, is_strict, code, references } in lifted {
+        let functions = code.params.user_named_funcs().values();
+        (names.of(*start), start, is_strict, references).hash(&mut content);
+        (code.params.base_srcloc(), functions.map(|name| name.index).collect::<Vec<u32>>()).hash(&mut content);
+        code.stencil.hash(&mut content);
+    }
+    Header::hash(&content.0)
+}
+
+/// What is hashed, to be hashed by another function.
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
 }
 
 /// The object file with functions that are left to the interpreter, and with the bodies of LLVM's functions.

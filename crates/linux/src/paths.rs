@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::abi::mode;
@@ -294,7 +294,7 @@ pub(crate) struct Names {
     given: Given,
     /// The files that the guest makes where no directory is granted.
     pub(crate) tree: Tree,
-    /// Whether the root is granted for reading, and the host has no `/tmp` in it.
+    /// Whether the root is granted for reading and its `/tmp` is empty, or the host has none in it.
     root_lacks_tmp: bool,
     /// The current directory.
     pub(crate) current: GuestPath,
@@ -314,8 +314,7 @@ impl Names {
             let place = Place::of(&dir)?;
             if options.access == DirAccess::ReadOnly {
                 Arc::make_mut(&mut self.read_only).push(place.identity);
-                let has_tmp = !matches!(rustix::fs::statat(&dir, TMP, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
-                self.root_lacks_tmp |= at.0.is_empty() && !has_tmp;
+                self.root_lacks_tmp |= at.0.is_empty() && lacks_tmp(&dir);
             }
             let grant = Grant { at, dir: Arc::new(dir), place, options };
             self.grants.push(Granted::Directory(Arc::new(grant)));
@@ -543,6 +542,14 @@ impl Names {
         names
             .extend(roots.filter(|(root, _)| self.root_of(self.tree.path(*root)) == Some(*root)).map(|(_, name)| name));
         names
+    }
+}
+
+/// Whether a directory has no `/tmp`, or an empty one, as a system's packages have.
+fn lacks_tmp(root: &Dir) -> bool {
+    match root.symlink_metadata(TMP) {
+        Err(error) => error.kind() == ErrorKind::NotFound,
+        Ok(tmp) => tmp.is_dir() && root.read_dir(TMP).is_ok_and(|mut entries| entries.next().is_none()),
     }
 }
 

@@ -78,6 +78,14 @@ enum SavedRole {
     Transfers(SavedPair),
 }
 
+impl Drop for Local {
+    fn drop(&mut self) {
+        if let Role::Listens(queue) = &mut self.lock().role {
+            queue.waiting.iter_mut().for_each(Pair::refuse);
+        }
+    }
+}
+
 impl Local {
     fn with(style: Style, name: Option<LocalName>, role: Role) -> Local {
         Local { style, state: Mutex::new(State { name, place: None, role }) }
@@ -258,6 +266,11 @@ impl Local {
             Role::Listens(_) => Err(Errno::INVAL),
             Role::Transfers(pair) => Ok(pair.available()),
         }
+    }
+
+    /// An error that is to be told, once.
+    pub(crate) fn take_error(&self) -> Result<(), Errno> {
+        if let Role::Transfers(pair) = &self.lock().role { pair.take_error() } else { Ok(()) }
     }
 
     /// What of `wanted` would not block, and what goes unasked.

@@ -5,7 +5,7 @@
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::events::{HUP, READ, READ_HUP, WRITE};
+use crate::events::{ERR, HUP, READ, READ_HUP, WRITE};
 use crate::halves::{Attached, Destination, Half, Received, Sender};
 use crate::local_name::LocalName;
 use crate::pipes::{Message, Pipe, Reader, Writer};
@@ -49,6 +49,8 @@ pub(crate) struct Pair {
     outgoing: Option<Writer>,
     /// The name of the other side, if it has one.
     peer: Option<LocalName>,
+    /// Whether nobody will ever have read it.
+    is_refused: bool,
 }
 
 /// One side as a snapshot has it: the numbers of its pipes, and the directions that it has ended.
@@ -57,18 +59,29 @@ pub(crate) struct SavedPair {
     incoming: u32,
     outgoing: Option<u32>,
     ended: Vec<Half>,
+    /// Whether there is an error to be told: see [`Pair::take_error`].
+    is_reset: bool,
     peer: Option<LocalName>,
 }
 
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let is_last = self.incoming().leave();
+        if is_last && self.style != Style::Datagrams && (self.is_refused || self.incoming.is_ready()) {
+            self.incoming().set_reset(true);
+        }
+    }
+}
+
 impl Pair {
+    fn new(style: Style, incoming: Reader, outgoing: Option<Writer>) -> Pair {
+        incoming.pipe().enter();
+        Pair { style, incoming, outgoing, peer: None, is_refused: false }
+    }
+
     pub(crate) fn both(style: Style) -> [Pair; 2] {
         let (one, other) = (Pipe::default(), Pipe::default());
-        let side = |incoming: &Pipe, outgoing: &Pipe| Pair {
-            style,
-            incoming: incoming.reader(),
-            outgoing: Some(outgoing.writer()),
-            peer: None,
-        };
+        let side = |incoming: &Pipe, outgoing: &Pipe| Pair::new(style, incoming.reader(), Some(outgoing.writer()));
         let sides = [side(&one, &other), side(&other, &one)];
         sides.iter().for_each(Pair::note_partner);
         sides
@@ -76,11 +89,27 @@ impl Pair {
 
     /// For datagrams, connected to nothing.
     pub(crate) fn alone() -> Pair {
-        Pair { style: Style::Datagrams, incoming: Pipe::default().reader(), outgoing: None, peer: None }
+        Pair::new(Style::Datagrams, Pipe::default().reader(), None)
     }
 
-    pub(crate) fn with_peer(self, peer: Option<LocalName>) -> Pair {
-        Pair { peer, ..self }
+    pub(crate) fn with_peer(mut self, peer: Option<LocalName>) -> Pair {
+        self.peer = peer;
+        self
+    }
+
+    /// Has the other side learn that nobody was there, as it does where this one goes without reading all.
+    pub(crate) fn refuse(&mut self) {
+        self.is_refused = true;
+    }
+
+    /// `ECONNRESET` if the other side went without reading all; once.
+    pub(crate) fn take_error(&self) -> Result<(), Errno> {
+        let is_reset = self.outgoing.as_ref().is_some_and(|end| end.pipe().take_reset());
+        if is_reset { Err(Errno::CONNRESET) } else { Ok(()) }
+    }
+
+    fn is_reset(&self) -> bool {
+        self.outgoing.as_ref().is_some_and(|end| end.pipe().is_reset())
     }
 
     /// Sends what names no other destination to the socket that reads this, or nowhere. What has come before is dropped.
@@ -152,12 +181,14 @@ impl Pair {
             | when(takes_no_more || has_room, WRITE & wanted)
             | when(no_more, READ_HUP & wanted)
             | when(no_more && takes_no_more, HUP)
+            | when(self.is_reset(), ERR)
     }
 
     /// Reads, and leaves it there if it `stays`; `EAGAIN` if there is nothing yet.
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
         let peer = || self.peer.clone().map(Sender::Local);
         if self.style != Style::Stream {
+            self.take_error()?;
             return match self.incoming.read_message(buffer, stays) {
                 Some(Message { len: whole, sender, files }) => {
                     let from = match self.style {
@@ -171,6 +202,7 @@ impl Pair {
             };
         }
         if !self.incoming.is_ready() && !buffer.is_empty() {
+            self.take_error()?;
             return if self.has_no_more() { Ok(Received::default()) } else { Err(Errno::AGAIN) };
         }
         let (len, files) = self.incoming.receive(buffer, stays);
@@ -180,6 +212,9 @@ impl Pair {
     /// Writes what there is room for, or a whole message, by this name; `EAGAIN` without room.
     pub(crate) fn send(&self, bytes: &[u8], name: Option<&LocalName>, with: &Attached) -> Result<usize, Errno> {
         let name = name.map(LocalName::bytes).unwrap_or_default();
+        if self.style == Style::Packets {
+            self.take_error()?;
+        }
         if self.outgoing.as_ref().is_some_and(Writer::is_closed) {
             return Err(Errno::PIPE);
         }
@@ -219,6 +254,7 @@ impl Pair {
         SavedPair {
             incoming: number(self.incoming.pipe()),
             outgoing: self.outgoing.as_ref().map(|end| number(end.pipe())),
+            is_reset: self.is_reset(),
             ended: halves.into_iter().filter(|(_, is_ended)| *is_ended).map(|(half, _)| half).collect(),
             peer: self.peer.clone(),
         }
@@ -232,8 +268,9 @@ impl Pair {
             None if style == Style::Datagrams => None,
             None => return None,
         };
-        let pair = Pair { style, incoming: pipe(saved.incoming)?.reader(), outgoing, peer: saved.peer.clone() };
+        let pair = Pair::new(style, pipe(saved.incoming)?.reader(), outgoing).with_peer(saved.peer.clone());
         saved.ended.iter().for_each(|&half| pair.shut_down(half));
+        pair.outgoing.iter().for_each(|end| end.pipe().set_reset(saved.is_reset));
         pair.note_partner();
         Some(pair)
     }

@@ -12,7 +12,7 @@ use crate::rights::{Carried, Rights};
 /// Bytes that a pipe holds, as in Linux.
 pub(crate) const CAPACITY: usize = 64 << 10;
 /// Bytes that are written in one piece (`PIPE_BUF`).
-const ATOMIC: usize = 4096;
+pub(crate) const ATOMIC: usize = 4096;
 /// Bytes before a message, which have its length and that of its sender's name, which follows them.
 const PREFIX: usize = 4;
 /// Bits of the length of a message in them.
@@ -29,6 +29,10 @@ struct Shared {
     writers: AtomicUsize,
     /// The identity of the pipe whose reader alone sends messages by this one; 0 for any.
     partner: AtomicUsize,
+    /// Sockets that read it: two while one is restored in another's place.
+    sockets: AtomicUsize,
+    /// Whether the last of them went without reading all, and the one that writes has not been told.
+    is_reset: AtomicBool,
     /// Count what has been done at each end.
     written: AtomicU64,
     taken: AtomicU64,
@@ -102,6 +106,31 @@ impl Pipe {
     /// Takes messages from who reads another pipe alone, which is there as long as this holds, or from any.
     pub(crate) fn set_partner(&self, other: Option<&Pipe>) {
         self.0.partner.store(other.map_or(0, Pipe::identity), Ordering::Relaxed);
+    }
+
+    /// Notes that a socket reads it.
+    pub(crate) fn enter(&self) {
+        self.0.sockets.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that one does not any more; whether it was the last.
+    pub(crate) fn leave(&self) -> bool {
+        self.0.sockets.fetch_sub(1, Ordering::Relaxed) == 1
+    }
+
+    /// Sets whether who has read it is gone and has not read all.
+    pub(crate) fn set_reset(&self, is_reset: bool) {
+        self.0.is_reset.store(is_reset, Ordering::Relaxed);
+    }
+
+    /// Whether that is so, until it was told.
+    pub(crate) fn is_reset(&self) -> bool {
+        self.0.is_reset.load(Ordering::Relaxed)
+    }
+
+    /// Whether that is so; from then on it counts as told.
+    pub(crate) fn take_reset(&self) -> bool {
+        self.0.is_reset.swap(false, Ordering::Relaxed)
     }
 
     fn bytes(&self) -> MutexGuard<'_, VecDeque<u8>> {

@@ -79,9 +79,8 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
             option::TYPE => Layout::new().u32(local.style.type_number()),
             option::DOMAIN => Layout::new().u32(UNIX),
             option::SEND_BUFFER | option::RECEIVE_BUFFER => Layout::new().u32(BUFFER),
-            option::ERROR | option::PROTOCOL | option::REUSE_ADDRESS | option::KEEP_ALIVE | option::BROADCAST => {
-                Layout::new().u32(0)
-            }
+            option::ERROR => Layout::new().u32(number(local.take_error())),
+            option::PROTOCOL | option::REUSE_ADDRESS | option::KEEP_ALIVE | option::BROADCAST => Layout::new().u32(0),
             option::ACCEPTS => Layout::new().u32(local.listens().into()),
             option::LINGER => Layout::new().u64(0),
             option::PEER_CREDENTIALS if !local.listens() && !local.is_connected() => {
@@ -91,6 +90,11 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
             _ => return Err(unknown(level, name)),
         }),
     }
+}
+
+/// An error as an option has it.
+fn number(result: Result<(), Errno>) -> u32 {
+    result.map_or_else(|errno| errno.raw_os_error() as u32, |()| 0)
 }
 
 fn network_value(socket: &HostSocket, is_tcp: bool, level: u32, name: u32) -> Result<Layout, Stop> {
@@ -104,10 +108,7 @@ fn network_value(socket: &HostSocket, is_tcp: bool, level: u32, name: u32) -> Re
         (SOCKET, option::DOMAIN) => INET,
         (SOCKET, option::PROTOCOL) if is_tcp => TCP,
         (SOCKET, option::PROTOCOL) => UDP,
-        (SOCKET, option::ERROR) => match host::socket_error(fd)? {
-            Ok(()) => 0,
-            Err(errno) => errno.raw_os_error() as u32,
-        },
+        (SOCKET, option::ERROR) => number(host::socket_error(fd)?),
         (SOCKET, option::ACCEPTS) => host::socket_acceptconn(fd)?.into(),
         (SOCKET, option::REUSE_ADDRESS) => host::socket_reuseaddr(fd)?.into(),
         (SOCKET, option::KEEP_ALIVE) => host::socket_keepalive(fd)?.into(),

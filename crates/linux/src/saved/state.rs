@@ -27,7 +27,7 @@ use crate::timer::Timers;
 use crate::timer_file::SavedTimerFile;
 
 /// The first byte: the version of what follows.
-pub(super) const VERSION: u8 = 9;
+pub(super) const VERSION: u8 = 10;
 pub(super) const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 #[derive(Debug, Serialize, Deserialize)]

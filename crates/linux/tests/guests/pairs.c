@@ -182,6 +182,48 @@ static void options(void) {
     close_both();
 }
 
+// What the other side has sent and nobody has read is told of once.
+static void resets(int type) {
+    make(type | SOCK_NONBLOCK);
+    SHOW(send(pair[0], "seen", 4, 0));
+    SHOW(send(pair[0], "unseen", 6, 0));
+    SHOW(receive(pair[1], 4, 0));
+    SHOW(send(pair[1], "answer", 6, 0));
+    close(pair[1]);
+    for (int n = 0; n < 4; n++) {
+        printf("%#x\n", events(pair[0], POLLIN | POLLOUT | POLLRDHUP));
+        SHOW(receive(pair[0], 100, 0));
+    }
+    close(pair[0]);
+    for (int end = 0; end < 3; end++) {
+        make(type | SOCK_NONBLOCK);
+        SHOW(send(pair[0], "unseen", 6, 0));
+        if (end == 0) shutdown(pair[1], SHUT_RD);
+        if (end == 1) SHOW(receive(pair[1], 6, 0));
+        printf("error %d\n", option(SO_ERROR));
+        close(pair[1]);
+        SHOW(send(pair[0], "x", 1, MSG_NOSIGNAL));
+        printf("error %d, then %d\n", option(SO_ERROR), option(SO_ERROR));
+        SHOW(receive(pair[0], 100, 0));
+        close(pair[0]);
+    }
+
+    // Nobody has accepted it.
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int length = 3 + snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "resets %d", getpid());
+    int listener = socket(AF_UNIX, type, 0);
+    pair[0] = socket(AF_UNIX, type | SOCK_NONBLOCK, 0);
+    SHOW(bind(listener, (struct sockaddr *)&name, length));
+    SHOW(listen(listener, 1));
+    SHOW(connect(pair[0], (struct sockaddr *)&name, length));
+    SHOW(receive(pair[0], 100, 0));
+    close(listener);
+    printf("%#x\n", events(pair[0], POLLIN | POLLOUT | POLLRDHUP));
+    SHOW(receive(pair[0], 100, 0));
+    SHOW(receive(pair[0], 100, 0));
+    close(pair[0]);
+}
+
 // All bytes, in pieces that the other end's room cuts.
 static void *write_much(void *argument) {
     for (int n = 0; n < 10; n++) {
@@ -251,6 +293,8 @@ int main(void) {
     messages(SOCK_DGRAM);
     messages(SOCK_SEQPACKET);
     options();
+    resets(SOCK_STREAM);
+    resets(SOCK_SEQPACKET);
     waits();
     polls();
     return 0;

@@ -105,6 +105,27 @@ fn guests_can_ask_how_much_there_is_to_read() {
     }
 }
 
+#[test]
+fn guests_notice_that_the_other_end_is_gone() {
+    let folder = Folder::new();
+    let guest = folder.guest("streams.c", &[]);
+    let mut run = command(args!["run", "--timeout", "20s", guest, "gone"]);
+    let run = run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = run.spawn().unwrap();
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut lines = |count: usize| {
+        let mut text = String::new();
+        (0..count).for_each(|_| drop(said.read_line(&mut text).unwrap()));
+        text
+    };
+    assert_eq!(lines(1), "poll 0\n");
+    drop(child.stdin.take());
+    assert_eq!(lines(4), "poll 1\n0x10\nread 0\npoll 0\n");
+    drop(child.stdout.take());
+    assert_eq!(lines(2), "poll 1\n0x8\n");
+    assert!(child.wait().unwrap().success());
+}
+
 /// Calls take all that they are given, also where the reader is slow, and the stream stays as it was for others.
 #[test]
 fn all_output_arrives_at_a_slow_reader() {

@@ -209,9 +209,13 @@ pub(crate) mod signal {
     pub(crate) const SIGWINCH: u32 = 28;
     /// The highest.
     pub(crate) const MAX: u32 = 64;
-    /// `si_code` of a signal that a thread sends to one (`SI_TKILL`), and of one that a timer sends (`SI_TIMER`).
+    /// The first real-time signal.
+    pub(crate) const FIRST_REAL_TIME: u32 = 32;
+    /// `si_code` of a signal that a thread sends to one (`SI_TKILL`), of one that a timer sends (`SI_TIMER`), and of one
+    /// from the kernel (`SI_KERNEL`).
     pub(crate) const FROM_THREAD: u32 = -6_i32 as u32;
     pub(crate) const FROM_TIMER: u32 = -2_i32 as u32;
+    pub(crate) const FROM_KERNEL: u32 = 128;
 }
 
 #[cfg(test)]

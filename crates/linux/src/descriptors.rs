@@ -32,7 +32,10 @@ pub(crate) struct Slot {
 
 pub(crate) struct Descriptors {
     pub(crate) slots: Vec<Option<Slot>>,
-    /// Descriptors are smaller than this (`RLIMIT_NOFILE`): each may cost the host one of its own.
+    /// Descriptors are smaller than this (`RLIMIT_NOFILE`), and there are no more of them on their way: each may cost the
+    /// host one of its own.
+    most: usize,
+    /// The same, or what the guest has lowered it to.
     limit: usize,
 }
 
@@ -58,7 +61,18 @@ impl Descriptors {
     /// The standard streams.
     pub(crate) fn new(files: [Arc<OpenFile>; 3], limit: usize) -> Descriptors {
         let slot = |file| Some(Slot { file, close_on_exec: false });
-        Descriptors { slots: files.map(slot).into(), limit: limit.min(MAX_LIMIT) }
+        let most = limit.min(MAX_LIMIT);
+        Descriptors { slots: files.map(slot).into(), most, limit: most }
+    }
+
+    /// What the host has set.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Lowers the limit for descriptors that are opened from now on, and has it what it was at most.
+    pub(crate) fn lower(&mut self, limit: usize) {
+        self.limit = limit.min(self.most);
     }
 
     /// One more than the highest descriptor that may be open.
@@ -136,7 +150,7 @@ impl Descriptors {
 
     /// `ETOOMANYREFS` if there may not be so many more files on their way in messages: as many as descriptors.
     pub(crate) fn check_on_their_way(&self, more: usize) -> Result<(), Stop> {
-        match self.on_their_way().len() + more <= self.limit {
+        match self.on_their_way().len() + more <= self.most {
             true => Ok(()),
             false => Err(Errno::TOOMANYREFS.into()),
         }
@@ -144,7 +158,7 @@ impl Descriptors {
 
     /// `EMFILE` if no descriptor is free.
     pub(crate) fn check_free(&self) -> Result<(), Stop> {
-        match self.slots.iter().flatten().count() < self.limit {
+        match self.slots.iter().take(self.limit).flatten().count() < self.limit {
             true => Ok(()),
             false => Err(Errno::MFILE.into()),
         }
@@ -184,6 +198,16 @@ impl Call<'_> {
     pub(crate) fn found(&self, n: usize, follow: bool) -> Result<Found, Stop> {
         let path = self.path(n + 1)?;
         self.find(self.int(n), &path, follow)
+    }
+
+    /// What the call makes, moves or removes by the path at the arguments from `n` on: its last name is never followed,
+    /// even if slashes come behind it.
+    pub(crate) fn found_name(&self, n: usize) -> Result<Found, Stop> {
+        let path = self.path(n + 1)?;
+        let len = path.iter().rposition(|&byte| byte != b'/').map_or(path.len(), |last| last + 1);
+        let mut found = self.find(self.int(n), &path[..len], false)?;
+        found.must_be_directory |= len < path.len();
+        Ok(found)
     }
 
     /// What `path`, relative to a directory, leads to.

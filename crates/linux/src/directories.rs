@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
@@ -38,6 +39,8 @@ pub(crate) struct DirectoryPosition {
     host: u64,
     /// How many of the guest's own entries have been read.
     own: u64,
+    /// As [`MemoryDirectory::end`].
+    end: u64,
 }
 
 /// One `struct linux_dirent64`.
@@ -120,13 +123,20 @@ fn own_entries(
 }
 
 fn memory_entries(
-    MemoryDirectory { inode, position }: &MemoryDirectory,
+    MemoryDirectory { inode, position, end }: &MemoryDirectory,
     own: &BTreeSet<OsString>,
     room: usize,
 ) -> Result<Vec<u8>, Stop> {
     let mut position = position.lock().unwrap_or_else(PoisonError::into_inner);
+    if *position == 0 {
+        end.store(inode.entries_last(), Ordering::Relaxed);
+    }
+    let end = end.load(Ordering::Relaxed);
     let mut entries = Vec::new();
     for (name, Entry { inode, order }) in inode.entries_after(*position, room / MIN_ENTRY + 1) {
+        if order > end {
+            break;
+        }
         let kind = (inode.kind() >> 12) as u8;
         let entry = entry(inode.number, order, kind, name.as_bytes());
         if entries.len() + entry.len() > room {
@@ -181,7 +191,8 @@ impl Directory {
     pub(crate) fn position(&self) -> Result<DirectoryPosition, Stop> {
         let host = self.seek_behind_own(SeekFrom::Current(0))?;
         let own = *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(DirectoryPosition { host, own })
+        let end = if let DirectoryPlace::Memory(memory) = &self.place { memory.end.load(Ordering::Relaxed) } else { 0 };
+        Ok(DirectoryPosition { host, own, end })
     }
 
     /// Goes on reading there, in the same directory or one that has been opened anew.
@@ -192,6 +203,9 @@ impl Directory {
             host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
         }
         self.seek_behind_own(SeekFrom::Start(position.host))?;
+        if let DirectoryPlace::Memory(memory) = &self.place {
+            memory.end.store(position.end, Ordering::Relaxed);
+        }
         *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner) = position.own;
         Ok(())
     }

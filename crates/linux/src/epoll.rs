@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use crate::abi::{Layout, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::descriptors::Descriptors;
+use crate::devices::Device;
 use crate::event::Event;
 use crate::interests::{Interest, Interests};
 use crate::open_file::{Kind, OpenFile};
@@ -55,11 +56,13 @@ pub(crate) fn epoll_ctl(call: &mut Call<'_>) -> Outcome {
         // Linux has these in each other, to some depth.
         Kind::Epoll(_) => return Err(Errno::INVAL.into()),
         Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Virtual(_) => return Err(Errno::PERM.into()),
+        Kind::Device(device) if device != Device::Random => return Err(Errno::PERM.into()),
+        Kind::Stream(ref stream) if stream.is_regular() => return Err(Errno::PERM.into()),
         _ => {}
     }
     let mut watched = interests(&epoll)?.lock();
     let is_watched = watched.get(&fd).is_some_and(|interest| interest.file == file.number());
-    let interest = Interest { file: file.number(), events: events | ALWAYS, data, told: None };
+    let interest = Interest { file: file.number(), events: events | ALWAYS, data, told: None, turn: 0 };
     match (command, is_watched) {
         (ADD, true) => return Err(Errno::EXIST.into()),
         (MODIFY | DELETE, false) => return Err(Errno::NOENT.into()),
@@ -70,15 +73,20 @@ pub(crate) fn epoll_ctl(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// What is to be told of the files that are watched: events and data, `most` at most. And the host's streams that can bring
-/// more.
+/// What is to be told of the files that are watched: events and data, `most` at most; of those for which there was no room
+/// before comes first. And the host's streams that can bring more.
 fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: usize) -> (Vec<(u32, u64)>, u8) {
     let (mut told, mut streams) = (Vec::new(), 0);
-    interests.lock().retain(|&fd, interest| {
-        let Some(file) = descriptors.get(fd).ok().filter(|file| file.number() == interest.file) else { return false };
-        if interest.events == 0 {
-            return true;
-        }
+    let mut watched = interests.lock();
+    let open = |fd: i32, interest: &Interest| descriptors.get(fd).ok().filter(|file| file.number() == interest.file);
+    watched.retain(|&fd, interest| open(fd, interest).is_some());
+    let mut order: Vec<(u64, &mut Interest, i32)> =
+        watched.iter_mut().map(|(&fd, interest)| (interest.turn, interest, fd)).collect();
+    order.sort_by_key(|(turn, _, fd)| (*turn, *fd));
+    let next_turn = order.last().map_or(0, |(turn, ..)| turn.wrapping_add(1));
+    let mut lacks_room = false;
+    for (_, interest, fd) in &mut order {
+        let Some(file) = open(*fd, interest).filter(|_| interest.events != 0) else { continue };
         let ready = u32::from(poll::ready(&file, interest.events as u16, signals)) & interest.events;
         let now = (ready, file.activity(ready as u16));
         let is_old = interest.events & EDGES != 0 && interest.told == Some(now);
@@ -92,15 +100,21 @@ fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: us
         if ready == 0 {
             interest.told = None;
         } else if !is_old && told.len() < most {
-            told.push((ready, interest.data));
+            told.push((*fd, ready, interest.data));
             interest.told = Some(now);
             if interest.events & ONCE != 0 {
                 interest.events = 0;
             }
+        } else {
+            lacks_room |= !is_old;
         }
-        true
-    });
-    (told, streams)
+    }
+    if lacks_room {
+        for (fd, ..) in &told {
+            watched.entry(*fd).and_modify(|interest| interest.turn = next_turn);
+        }
+    }
+    (told.into_iter().map(|(_, events, data)| (events, data)).collect(), streams)
 }
 
 fn wait(call: &mut Call<'_>, span: Option<Duration>) -> Outcome {

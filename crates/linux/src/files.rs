@@ -43,7 +43,7 @@ impl Call<'_> {
     pub(crate) fn new_file(&self, path: GuestPath, permissions: u32) -> Result<MemoryFile, Stop> {
         let space = &self.linux.names.tree.space;
         let inode = Inode::new(space, Content::File(Pages::new(space.clone())), permissions, self.real_time())?;
-        Ok(MemoryFile::new(path, inode, Origin::Guest, self.linux.size_limit))
+        Ok(MemoryFile::new(path, inode, Origin::Guest, self.linux.size_limit()))
     }
 }
 
@@ -71,14 +71,14 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
             return Err(Errno::OPNOTSUPP.into());
         }
         let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
-        let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit)?;
+        let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit())?;
         return Ok(call.linux.descriptors.open(kind, flags)? as u64);
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
-        Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit, call.patience)?,
+        Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit(), call.patience)?,
         Node::Memory(name) => open_memory(call, &name, flags)?,
-        Node::Virtual(name) => open_virtual(name, flags, call.new_mode(3), call.linux.size_limit)?,
+        Node::Virtual(name) => open_virtual(name, flags, call.new_mode(3), call.linux.size_limit())?,
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
@@ -108,7 +108,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
     if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::TRUNCATE) != 0 {
         return Err(Errno::ACCESS.into());
     }
-    Ok(Kind::Memory(MemoryFile::new(path, inode, origin, call.linux.size_limit)))
+    Ok(Kind::Memory(MemoryFile::new(path, inode, origin, call.linux.size_limit())))
 }
 
 /// Opens, or makes, what a name of the private tree stands for.
@@ -143,7 +143,7 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
     if inode.kind() == mode::DIRECTORY {
         return Ok(Kind::Directory(Directory::in_memory(name.path.clone(), inode)));
     }
-    let file = MemoryFile::new(name.path.clone(), inode, Origin::Guest, call.linux.size_limit);
+    let file = MemoryFile::new(name.path.clone(), inode, Origin::Guest, call.linux.size_limit());
     // The mode of a new file does not hold for who makes it.
     if !is_made {
         begin(call, &file, flags)?;
@@ -242,12 +242,12 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         Kind::Regular(HostFile { path, .. })
         | Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
-            open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit, call.patience)?
+            open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit(), call.patience)?
         }
         Kind::Virtual(VirtualFile { name, .. })
         | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
             name.look_again()?;
-            open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit)?
+            open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit())?
         }
         Kind::Directory(Directory { path, place: DirectoryPlace::Memory(directory), .. }) => {
             Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
@@ -381,18 +381,25 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
 }
 
-/// Makes a regular file, or in the private tree a FIFO or a name of a socket. Other kinds are not provided.
-pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
-    let found = call.found(0, false)?;
+/// `EEXIST` for a name of something that is there; `ENOENT` for one with a slash behind it, which only a directory can have.
+fn check_new(found: &Found) -> Result<(), Stop> {
     let exists = match &found.node {
         Node::Host(name) => name.exists()?,
         Node::Memory(name) => name.look().is_ok(),
         Node::Virtual(name) => name.look_if_there()?.is_some(),
         Node::Own(_) => true,
     };
-    if exists {
-        return Err(Errno::EXIST.into());
+    match exists {
+        true => Err(Errno::EXIST.into()),
+        false if found.must_be_directory => Err(Errno::NOENT.into()),
+        false => Ok(()),
     }
+}
+
+/// Makes a regular file, or in the private tree a FIFO or a name of a socket. Other kinds are not provided.
+pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
+    let found = call.found_name(0)?;
+    check_new(&found)?;
     match call.uint(2) & mode::TYPE {
         0 | mode::REGULAR => {}
         mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE | mode::DIRECTORY => return Err(Errno::PERM.into()),
@@ -411,7 +418,7 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
         return Ok(0);
     }
     if let Node::Virtual(name) = &found.node {
-        name.open(None, open::CREATE, call.new_mode(2).as_raw_mode(), call.linux.size_limit)?;
+        name.open(None, open::CREATE, call.new_mode(2).as_raw_mode(), call.linux.size_limit())?;
         return Ok(0);
     }
     let name = found.host()?.writable()?;
@@ -421,7 +428,7 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
-    let name = match call.found(0, false)?.node {
+    let name = match call.found_name(0)?.node {
         Node::Host(name) => name,
         Node::Memory(name) => {
             name.make_directory(call.new_mode(2).as_raw_mode(), call.real_time())?;
@@ -441,20 +448,23 @@ pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
+/// Whether what is there is a directory; `ENOENT` if nothing is.
+fn is_directory(node: &Node) -> Result<bool, Stop> {
+    Ok(match node {
+        Node::Host(name) => name.look()?.kind == mode::DIRECTORY,
+        Node::Memory(name) => name.look()?.kind() == mode::DIRECTORY,
+        Node::Virtual(name) => name.look()?.kind == FileKind::Directory,
+        Node::Own(own) => matches!(own, Own::Directory),
+    })
+}
+
 pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(2, at::REMOVE_DIRECTORY)?;
-    let found = call.found(0, false)?;
+    let found = call.found_name(0)?;
     let directory = flags & at::REMOVE_DIRECTORY != 0;
+    let is_directory = is_directory(&found.node)?;
     if found.must_be_directory && !directory {
-        return Err(Errno::NOTDIR.into());
-    }
-    match &found.node {
-        Node::Host(name) => drop(name.look()?),
-        Node::Memory(name) => drop(name.look()?.clone()),
-        Node::Virtual(name) => {
-            name.look()?;
-        }
-        Node::Own(_) => {}
+        return Err(if is_directory { Errno::ISDIR } else { Errno::NOTDIR }.into());
     }
     if found.ends_in_dots {
         return Err(Errno::INVAL.into());
@@ -494,17 +504,16 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
     const NO_REPLACE: u32 = 1;
     const EXCHANGE: u32 = 2;
     let flags = call.only(4, NO_REPLACE | EXCHANGE)?;
-    let (old, new) = (call.found(0, false)?, call.found(2, false)?);
+    let (old, new) = (call.found_name(0)?, call.found_name(2)?);
     let names = &call.linux.names;
     let stays = |found: &Found| found.ends_in_dots || names.holds_grant(&found.path);
     if stays(&old) || stays(&new) {
         return Err(Errno::BUSY.into());
     }
+    if (old.must_be_directory || new.must_be_directory) && !is_directory(&old.node)? {
+        return Err(Errno::NOTDIR.into());
+    }
     if let (Node::Memory(from), Node::Memory(to)) = (&old.node, &new.node) {
-        let is_directory = from.look()?.kind() == mode::DIRECTORY;
-        if !is_directory && (old.must_be_directory || new.must_be_directory) {
-            return Err(Errno::NOTDIR.into());
-        }
         let now = call.real_time();
         match flags {
             EXCHANGE => from.exchange(to, now, call.patience)?,
@@ -516,7 +525,7 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
     }
     if let (Node::Virtual(from), Node::Virtual(to)) = (&old.node, &new.node) {
         match flags {
-            0 | NO_REPLACE => from.rename(to, flags == 0, old.must_be_directory || new.must_be_directory)?,
+            0 | NO_REPLACE => from.rename(to, flags == 0)?,
             _ => return Err(Errno::INVAL.into()),
         }
         return Ok(0);
@@ -542,10 +551,12 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_FOLLOW)?;
-    let (old, new) = (call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?);
+    let (old, new) = (call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found_name(2)?);
+    if new.must_be_directory {
+        check_new(&new)?;
+    }
     match (&old.node, &new.node) {
         (_, Node::Own(_)) => return Err(Errno::EXIST.into()),
-        (_, Node::Memory(_)) if new.must_be_directory => return Err(Errno::NOENT.into()),
         (Node::Memory(old), Node::Memory(new)) => {
             old.link(new, call.real_time())?;
             return Ok(0);
@@ -577,7 +588,9 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
     if target.is_empty() {
         return Err(Errno::NOENT.into());
     }
-    let name = match call.found(1, false)?.node {
+    let found = call.found_name(1)?;
+    check_new(&found)?;
+    let name = match found.node {
         Node::Host(name) => name,
         Node::Memory(name) => {
             name.make(Content::Link(target), 0o777, call.real_time())?;
@@ -589,9 +602,6 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
         }
         Node::Own(_) => return Err(Errno::EXIST.into()),
     };
-    if name.exists()? {
-        return Err(Errno::EXIST.into());
-    }
     links::check_new(&name, &target)?;
     let name = name.writable()?;
     rustix::fs::symlinkat(target, &name.dir, &name.name)?;
@@ -633,7 +643,7 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
-    let (limit, patience) = (call.linux.size_limit, call.patience);
+    let (limit, patience) = (call.linux.size_limit(), call.patience);
     if let Node::Memory(name) = &found.node {
         if matches!(name.look()?.kind(), mode::FIFO | mode::SOCKET) {
             return Err(Errno::INVAL.into());

@@ -46,6 +46,11 @@ impl SizeLimit {
         SizeLimit(getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX).min(bytes))
     }
 
+    /// At most so many bytes, too.
+    pub(crate) fn lowered(self, bytes: u64) -> SizeLimit {
+        SizeLimit(self.0.min(bytes))
+    }
+
     /// As `getrlimit` gives it.
     pub(crate) fn bytes(self) -> u64 {
         self.0

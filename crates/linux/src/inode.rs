@@ -230,7 +230,8 @@ impl Inode {
         (self.entries_after(0, usize::MAX), self.entries_last())
     }
 
-    fn entries_last(&self) -> u64 {
+    /// The order of the last entry of a directory.
+    pub(crate) fn entries_last(&self) -> u64 {
         match &self.lock().content {
             Content::Directory(entries) => entries.last,
             _ => 0,

@@ -20,6 +20,8 @@ pub(crate) struct Interest {
     pub(crate) data: u64,
     /// What has been told last, and the file's activity then: only news are told of a file that is watched for edges.
     pub(crate) told: Option<(u32, u64)>,
+    /// Grows where it was told of and others were not, for lack of room: those come first.
+    pub(crate) turn: u64,
 }
 
 impl Interests {

@@ -7,13 +7,15 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use crate::abi::{load_words, open, signal};
-use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Patience, Stop, readable};
 use crate::events::WRITE;
 use crate::files;
+use crate::last_words::LastWords;
 use crate::memory_file::Allocation;
 use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
+use crate::pipes;
 use crate::shared_mappings::size;
-use crate::socket_calls;
+use crate::socket_calls::{self, Buffer};
 
 /// A position by which calls take the file's own.
 const OWN_POSITION: u64 = u64::MAX;
@@ -44,10 +46,7 @@ impl Call<'_> {
         let len = readable(self.memory, address, len)?;
         let before = if self.linux.mappings.is_empty() { None } else { size(&file.kind)? };
         let bytes = self.memory.slice(address, len)?;
-        let written = file.write(bytes, at, self.patience);
-        if let (STANDARD_ERROR, Ok(written)) = (self.int(0), &written) {
-            self.linux.last_words.add(&bytes[..*written]);
-        }
+        let written = write_bytes(file, bytes, at, self.patience, self.args[0], &mut self.linux.last_words);
         let written = self.signal_failure(written)? as u64;
         let part = match before {
             None => 0..0,
@@ -55,6 +54,17 @@ impl Call<'_> {
         };
         self.has_changed(file, &part)?;
         Ok(written)
+    }
+
+    /// Writes buffers in one piece, as pipes take few bytes.
+    fn write_at_once(&mut self, file: &OpenFile, buffers: &[Buffer], total: u64) -> Outcome {
+        let mut bytes = Vec::new();
+        for &(address, len) in buffers {
+            bytes.extend(self.memory.slice(address, len)?);
+        }
+        let written = write_bytes(file, &bytes, None, self.patience, self.args[0], &mut self.linux.last_words);
+        let written = self.signal_failure(written)? as u64;
+        self.written(file, written, written == total)
     }
 
     /// Notes that a part of a file has been written to.
@@ -137,6 +147,22 @@ impl Call<'_> {
     }
 }
 
+/// Writes to the file of a descriptor, and notes the last words of standard error.
+fn write_bytes(
+    file: &OpenFile,
+    bytes: &[u8],
+    at: Option<u64>,
+    patience: Patience<'_>,
+    descriptor: u64,
+    last_words: &mut LastWords,
+) -> Result<usize, Stop> {
+    let written = file.write(bytes, at, patience)?;
+    if descriptor as i32 == STANDARD_ERROR {
+        last_words.add(&bytes[..written]);
+    }
+    Ok(written)
+}
+
 pub(crate) fn read(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_readable()?;
@@ -188,6 +214,13 @@ pub(crate) fn writev(call: &mut Call<'_>) -> Outcome {
     if let Kind::Socket(_) = &file.kind {
         let buffers = call.buffers(call.args[1], call.args[2])?;
         return socket_calls::send(call, &file, &buffers, 0);
+    }
+    if let (Kind::PipeWriter(_) | Kind::Stream(_), 0) = (&file.kind, call.done) {
+        let buffers = call.buffers(call.args[1], call.args[2])?;
+        let total = buffers.iter().fold(0_u64, |total, (_, len)| total.saturating_add(*len));
+        if total <= pipes::ATOMIC as u64 {
+            return call.write_at_once(&file, &buffers, total);
+        }
     }
     let (total, is_whole) = call.each_buffer(None, |call, base, len, at| call.write_from(&file, base, len, at))?;
     call.written(&file, total, is_whole)

@@ -45,6 +45,8 @@
 //!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
 //!   where each of them waits, if there are several.
 //! - A call that waits when the machine's time is up starts anew with the next run.
+//! - A guest may lower its own limits (`setrlimit`). Those on descriptors and on the sizes of files hold from then on, for
+//!   files that it opens; others are only remembered.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
@@ -65,7 +67,8 @@
 //! - Standard output and error that are the host's have no position, also where they are files: what
 //!   others have written there cannot be changed (`ESPIPE`).
 //! - Locks on files always succeed.
-//! - `/tmp` and `/dev/shm` are the guest's own, in memory and empty at first, unless a directory is granted there or above;
+//! - `/tmp` and `/dev/shm` are the guest's own, in memory and empty at first, unless a directory is granted there or above
+//!   (a root that is granted for reading, with no `/tmp` or an empty one, leaves both to the guest);
 //!   [`Builder::max_private_files`] limits them, and snapshots have them. Their files' times of access do not change.
 //!
 //! # Limits
@@ -123,6 +126,7 @@ mod own;
 mod pages;
 mod pair;
 mod paths;
+mod pending_signals;
 mod pidfd;
 mod pipes;
 mod poll;

@@ -121,7 +121,10 @@ pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     const SHARED: u64 = 1;
     const PRIVATE: u64 = 2;
+    const SHARED_VALIDATE: u64 = 3;
     const TYPE: u64 = 15;
+    /// Of those that must be known for the last type: the ones that shared mappings have.
+    const KNOWN: u64 = 0x1f_ffff;
     const FIXED: u64 = 0x10;
     const ANONYMOUS: u64 = 0x20;
     const HUGE_PAGES: u64 = 0x4_0000;
@@ -130,6 +133,8 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     let shared = match flags & TYPE {
         PRIVATE => false,
         SHARED => true,
+        SHARED_VALIDATE if flags & !KNOWN == 0 => true,
+        SHARED_VALIDATE => return Err(Errno::OPNOTSUPP.into()),
         _ => return Err(Errno::INVAL.into()),
     };
     if len == 0 || offset % PAGE_SIZE != 0 {
@@ -327,11 +332,19 @@ fn is_mapped(memory: &Memory, range: &Range<u64>) -> bool {
 
 pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
     const DONT_NEED: i32 = 4;
+    const DONT_NEED_LOCKED: i32 = 24;
+    // Hints, from `MADV_NORMAL` to `MADV_COLLAPSE`, but for `MADV_REMOVE`. Programs make guards by `mprotect` where
+    // `MADV_GUARD_INSTALL` is not known.
+    let drops = match call.int(2) {
+        DONT_NEED | DONT_NEED_LOCKED => true,
+        0..=3 | 8 | 10..=23 | 25 => false,
+        _ => return Err(Errno::INVAL.into()),
+    };
     let range = range(call, Errno::INVAL)?;
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
-    if call.int(2) == DONT_NEED {
+    if drops {
         // What stands for a file stays as it is.
         for part in call.linux.mappings.outside(range) {
             discard(call, part)?;

@@ -24,7 +24,7 @@ use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
 use crate::random::Random;
-use crate::requests::SOCKETS;
+use crate::requests::{ENDS, SOCKETS};
 use crate::signal_file::SignalFile;
 use crate::socket::Socket;
 use crate::stream::Stream;
@@ -82,7 +82,10 @@ impl Directory {
     }
 
     pub(crate) fn in_memory(path: GuestPath, inode: Arc<Inode>) -> Directory {
-        Directory::new(path, DirectoryPlace::Memory(MemoryDirectory { inode, position: Mutex::default() }))
+        Directory::new(
+            path,
+            DirectoryPlace::Memory(MemoryDirectory { inode, position: Mutex::default(), end: AtomicU64::new(0) }),
+        )
     }
 
     pub(crate) fn in_virtual(name: VirtualName) -> Directory {
@@ -95,6 +98,8 @@ pub(crate) struct MemoryDirectory {
     pub(crate) inode: Arc<Inode>,
     /// The order of the entry that was read last.
     pub(crate) position: Mutex<u64>,
+    /// That of the last entry that was there when reading began: what is made or renamed meanwhile would make it endless.
+    pub(crate) end: AtomicU64,
 }
 
 /// An open file description, which duplicated descriptors share.
@@ -168,7 +173,12 @@ impl OpenFile {
     /// brings them, as [`On::Files`](crate::requests::On) has it; 0 if it is none.
     pub(crate) fn await_events(&self, events: Option<u16>) -> u8 {
         match (&self.kind, self.standard) {
-            (Kind::Stream(_), Some(number)) => 1 << number,
+            // It tells an end again and again, as sockets do.
+            (Kind::Stream(_), Some(number)) => match events {
+                Some(events) if events & (READ | WRITE) != 0 => 1 << number,
+                Some(_) => ENDS << number,
+                None => 0,
+            },
             (Kind::Socket(socket), _) => match (socket.host(), events) {
                 (Some(host), Some(events)) => {
                     host.await_events(events);

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use crate::abi::open;
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::Kind;
+use crate::pending_signals::Origin;
 use crate::process::PROCESS;
 use crate::signals::signal_to_send;
 
@@ -37,7 +38,11 @@ pub(crate) fn pidfd_send_signal(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     if let Some(number) = number {
-        call.linux.raise_for_process(number);
+        let origin = match call.args[2] {
+            0 => Origin::PROCESS,
+            info => Origin::load(call.memory, info)?,
+        };
+        call.linux.raise_for_process(number, Some(origin));
     }
     Ok(0)
 }

@@ -23,9 +23,13 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
         Kind::PipeReader(pipe) => when(pipe.is_ready(), READ & wanted) | when(pipe.is_hung_up(), HUP),
         Kind::PipeWriter(pipe) => when(pipe.is_ready(), WRITE & wanted) | when(pipe.is_hung_up(), ERR),
         Kind::Stream(stream) => {
-            let read = wanted & READ != 0 && stream.is_ready(PollFlags::IN);
-            let write = wanted & WRITE != 0 && stream.is_ready(PollFlags::OUT);
-            when(read, READ & wanted) | when(write, WRITE & wanted)
+            let flags = [(READ, PollFlags::IN), (WRITE, PollFlags::OUT)];
+            let asked = flags.into_iter().filter(|(events, _)| wanted & events != 0);
+            let came = stream.poll(asked.fold(PollFlags::empty(), |all, (_, flag)| all | flag));
+            let of = |(events, flag)| when(came.contains(flag), events);
+            let ends = [(HUP, PollFlags::HUP), (ERR, PollFlags::ERR)];
+            flags.map(of).into_iter().fold(0, |all, events| all | events & wanted)
+                | ends.map(of).into_iter().sum::<u16>()
         }
         Kind::Event(event) => when(event.is_readable(), READ & wanted) | when(event.is_writable(), WRITE & wanted),
         Kind::Timer(timer) => when(timer.is_readable(), READ & wanted),
@@ -71,10 +75,7 @@ fn is_any_ready(descriptors: &Descriptors, interests: &Interests, signals: u64) 
 impl Descriptors {
     /// The host's streams that can become ready for what is asked of them, as [`On::Files`] has them.
     fn streams(&self, wanted: &[Entry]) -> u8 {
-        let of_file = |file: &OpenFile, events: u16| match &file.kind {
-            Kind::Stream(_) if events & (READ | WRITE) == 0 => 0,
-            _ => file.await_events(Some(events)),
-        };
+        let of_file = |file: &OpenFile, events: u16| file.await_events(Some(events));
         let stream = |&(fd, events): &Entry| match self.get(fd) {
             Ok(file) => match &file.kind {
                 Kind::Epoll(interests) if events & READ != 0 => {
@@ -108,15 +109,24 @@ impl Call<'_> {
         }
     }
 
-    /// Waits until one of `wanted` is ready or the timeout of argument `timeout` has passed.
+    /// Waits until one of `wanted` is ready or the timeout of argument `timeout` has passed, and stores there what is left
+    /// of it.
     fn wait_for(&mut self, wanted: &[Entry], timeout: usize) -> Result<Vec<u16>, Stop> {
         let span = self.timeout(timeout)?;
+        let end = span.and_then(|span| self.end_of(Some(span)));
         let events = scan(&self.linux.descriptors, wanted, self.linux.pending_signals(), self.patience)?;
-        if events.iter().all(|&events| events == 0) {
-            let streams = self.linux.descriptors.streams(wanted);
-            self.wait(On::Files { streams }, span)?;
+        let waited = match events.iter().all(|&events| events == 0) {
+            true => self.wait(On::Files { streams: self.linux.descriptors.streams(wanted) }, span).map(drop),
+            false => Ok(()),
+        };
+        if !matches!(waited, Err(Stop::Wait(_)))
+            && let Some(end) = end
+        {
+            let left = Timespec::from(end.saturating_sub(self.uptime()));
+            // Where it cannot be stored, Linux says nothing either.
+            let _ = Layout::new().timespec(left).store(self.memory, self.args[timeout]);
         }
-        Ok(events)
+        waited.map(|()| events)
     }
 }
 
@@ -144,7 +154,7 @@ pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
-    let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(call.linux.descriptors.limit());
+    let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(call.linux.descriptors.most());
     let bytes = count.div_ceil(64) * 8;
     let mut sets: [Option<Vec<u8>>; 3] = Default::default();
     for (set, &address) in sets.iter_mut().zip(&call.args[1..4]) {

@@ -1,11 +1,15 @@
 //! System calls on the process itself: its identity, its limits, the machine that it seems to run on, its exit.
 
+use std::collections::BTreeMap;
+
 use riverrun::Memory;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::Linux;
 use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
+use crate::host_file::SizeLimit;
 
 /// The process, and its first thread.
 pub(crate) const PROCESS: u32 = 1000;
@@ -16,6 +20,18 @@ pub(crate) const USER: u32 = 1000;
 /// The extensions that the platform reports to guests, by their letters.
 pub(crate) const EXTENSIONS: &str = "imafdc";
 
+/// Resources that have limits (`RLIMIT_`), and how many these are.
+mod resource {
+    pub(super) const FILE_SIZE: u32 = 1;
+    pub(super) const STACK: u32 = 3;
+    pub(super) const CORE: u32 = 4;
+    pub(super) const FILES: u32 = 7;
+    pub(super) const ADDRESS_SPACE: u32 = 9;
+    pub(super) const COUNT: u32 = 16;
+}
+
+const UNLIMITED: u64 = u64::MAX;
+
 /// The bits of a umask.
 const PERMISSIONS: u32 = 0o777;
 
@@ -25,18 +41,26 @@ pub(crate) struct Process {
     pub(crate) umask: u32,
     /// The nice value, 0 to 19: guests can only lower their priority.
     pub(crate) nice: i8,
+    /// The soft and hard limits that the guest has lowered, by their resources.
+    limits: BTreeMap<u32, [u64; 2]>,
 }
 
 impl Default for Process {
     fn default() -> Process {
-        Process { umask: 0o022, nice: 0 }
+        Process { umask: 0o022, nice: 0, limits: BTreeMap::new() }
     }
 }
 
 impl Process {
     /// Whether system calls can have left this state; a saved one is not trusted.
     pub(crate) fn is_sound(&self) -> bool {
-        self.umask & !PERMISSIONS == 0 && (0..20).contains(&self.nice)
+        let are_limits = self.limits.iter().all(|(&resource, [soft, hard])| resource < resource::COUNT && soft <= hard);
+        self.umask & !PERMISSIONS == 0 && (0..20).contains(&self.nice) && are_limits
+    }
+
+    /// A soft limit that the guest has lowered.
+    pub(crate) fn lowered(&self, resource: u32) -> u64 {
+        self.limits.get(&resource).map_or(UNLIMITED, |[soft, _]| *soft)
     }
 }
 
@@ -69,40 +93,44 @@ pub(crate) fn sysinfo(call: &mut Call<'_>) -> Outcome {
     layout.u16(1).zeros_to(104).u32(1).zeros_to(112).store(call.memory, call.args[0])
 }
 
-/// Soft and hard limit of a resource, which are the same.
-fn limit(call: &Call<'_>, resource: u32) -> Result<u64, Stop> {
-    const FILE_SIZE: u32 = 1;
-    const STACK: u32 = 3;
-    const FILES: u32 = 7;
-    const ADDRESS_SPACE: u32 = 9;
-    const RESOURCES: u32 = 16;
-    const UNLIMITED: u64 = u64::MAX;
-    match resource {
-        STACK => Ok(call.linux.layout.as_ref().ok_or(Stop::NotStarted)?.stack_size),
-        FILES => Ok(call.linux.descriptors.limit() as u64),
-        FILE_SIZE => Ok(call.linux.size_limit.bytes()),
-        ADDRESS_SPACE => Ok(call.memory.limit()),
-        0..RESOURCES => Ok(UNLIMITED),
-        _ => Err(Errno::INVAL.into()),
-    }
+/// Soft and hard limit of a resource: the host's, unless the guest has lowered them.
+fn limits(call: &Call<'_>, resource: u32) -> Result<[u64; 2], Stop> {
+    let most = match resource {
+        resource::STACK => call.linux.layout.as_ref().ok_or(Stop::NotStarted)?.stack_size,
+        resource::FILES => call.linux.descriptors.most() as u64,
+        resource::FILE_SIZE => call.linux.size_limit.bytes(),
+        resource::ADDRESS_SPACE => call.memory.limit(),
+        0..resource::COUNT => UNLIMITED,
+        _ => return Err(Errno::INVAL.into()),
+    };
+    // Nothing is dumped.
+    let soft = if resource == resource::CORE { 0 } else { most };
+    let lowered = call.linux.process.limits.get(&resource).copied().unwrap_or([soft, most]);
+    Ok(lowered.map(|limit| limit.min(most)))
 }
 
 pub(crate) fn getrlimit(call: &mut Call<'_>) -> Outcome {
-    let limit = limit(call, call.uint(0))?;
-    Layout::new().u64(limit).u64(limit).store(call.memory, call.args[1])
+    let [soft, hard] = limits(call, call.uint(0))?;
+    Layout::new().u64(soft).u64(hard).store(call.memory, call.args[1])
 }
 
-/// Fails unless a limit is set to what it is: only the host sets limits.
-fn check_limit(call: &Call<'_>, limit: u64, new: u64) -> Result<(), Stop> {
-    match load_words(call.memory, new)? == [limit, limit] {
-        true => Ok(()),
-        false => Err(Errno::PERM.into()),
+/// Sets the limits of a resource to those at an address. The hard one can only be lowered.
+fn set_limits(call: &mut Call<'_>, resource: u32, new: u64) -> Result<(), Stop> {
+    let [_, most] = limits(call, resource)?;
+    let new: [u64; 2] = load_words(call.memory, new)?;
+    let [soft, hard] = new;
+    match hard {
+        _ if soft > hard => return Err(Errno::INVAL.into()),
+        hard if hard > most => return Err(Errno::PERM.into()),
+        _ => {}
     }
+    call.linux.process.limits.insert(resource, new);
+    call.linux.lower_descriptors();
+    Ok(())
 }
 
 pub(crate) fn setrlimit(call: &mut Call<'_>) -> Outcome {
-    let limit = limit(call, call.uint(0))?;
-    check_limit(call, limit, call.args[1])?;
+    set_limits(call, call.uint(0), call.args[1])?;
     Ok(0)
 }
 
@@ -111,13 +139,26 @@ pub(crate) fn prlimit64(call: &mut Call<'_>) -> Outcome {
     if !matches!(call.uint(0), 0 | PROCESS) {
         return Err(Errno::SRCH.into());
     }
-    let limit = limit(call, call.uint(1))?;
+    let [soft, hard] = limits(call, call.uint(1))?;
     if new != 0 {
-        check_limit(call, limit, new)?;
+        set_limits(call, call.uint(1), new)?;
     }
     match old {
         0 => Ok(0),
-        _ => Layout::new().u64(limit).u64(limit).store(call.memory, old),
+        _ => Layout::new().u64(soft).u64(hard).store(call.memory, old),
+    }
+}
+
+impl Linux {
+    /// Sizes that files may be given which are opened now.
+    pub(crate) fn size_limit(&self) -> SizeLimit {
+        self.size_limit.lowered(self.process.lowered(resource::FILE_SIZE))
+    }
+
+    /// Has the table of descriptors keep to the limit that the guest has set.
+    pub(crate) fn lower_descriptors(&mut self) {
+        let lowered = usize::try_from(self.process.lowered(resource::FILES)).unwrap_or(usize::MAX);
+        self.descriptors.lower(lowered);
     }
 }
 

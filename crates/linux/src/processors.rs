@@ -64,10 +64,12 @@ pub(crate) fn sched_getparam(call: &mut Call<'_>) -> Outcome {
     Layout::new().u32(0).store(call.memory, call.args[1])
 }
 
-/// Other policies need a privilege.
+/// `SCHED_BATCH` and `SCHED_IDLE` are taken for `SCHED_OTHER`; other policies need a privilege.
 pub(crate) fn sched_setscheduler(call: &mut Call<'_>) -> Outcome {
+    const BATCH: i32 = 3;
+    const IDLE: i32 = 5;
     match call.int(1) {
-        OTHER => check_param(call, call.args[2])?,
+        OTHER | BATCH | IDLE => check_param(call, call.args[2])?,
         1..=HIGHEST => return Err(Errno::PERM.into()),
         _ => return Err(Errno::INVAL.into()),
     }

@@ -112,10 +112,10 @@ impl Linux {
             let (number, told) = (timer.signal, timer.told);
             match told {
                 Told::Thread(thread) => match self.threads.find(thread) {
-                    Some(index) => self.raise_for(index, number),
+                    Some(index) => self.raise_for(index, number, None),
                     None => self.timers.own.0[id].iter_mut().for_each(|timer| timer.is_pending = false),
                 },
-                _ => self.raise_for_process(number),
+                _ => self.raise_for_process(number, None),
             }
         }
     }

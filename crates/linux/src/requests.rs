@@ -19,6 +19,8 @@ pub(crate) enum On {
 
 /// The bit that stands for the host's sockets, each of which knows what is awaited of it.
 pub(crate) const SOCKETS: u8 = 8;
+/// The bit of the first standard stream of which only its end is awaited; those of the others follow.
+pub(crate) const ENDS: u8 = 16;
 
 impl On {
     /// Whether signal `number` is what is waited for.

@@ -6,7 +6,6 @@ use crate::abi::{Layout, open, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::events::READ;
 use crate::open_file::{Kind, OpenFile};
-use crate::process::{PROCESS, USER};
 use crate::signal_file::SignalFile;
 use crate::signals::{Sender, check_set_size};
 
@@ -46,7 +45,9 @@ fn layout(number: u32, sender: Sender) -> Layout {
             .zeros_to(44)
             .u32(timer.value as u32)
             .u64(timer.value),
-        _ => layout.u32(signal::FROM_THREAD).u32(PROCESS).u32(USER),
+        Sender::Program(origin) => origin.store_for_file(layout),
+        // Those are never left to files.
+        Sender::Fault { .. } => layout,
     };
     layout.zeros_to(SIZE as usize)
 }

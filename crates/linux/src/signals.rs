@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::Linux;
 use crate::abi::{Layout, Timespec, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
-use crate::process::{PROCESS, USER};
+use crate::pending_signals::{Origin, Pending, bit};
+use crate::process::PROCESS;
 use crate::program_timers::{FromTimer, ProgramTimers};
 use crate::requests::{Ended, On};
 
@@ -109,8 +110,8 @@ impl Registers {
 /// What sends a signal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sender {
-    /// A thread of the program, or a timer.
-    Program,
+    /// A thread of the program, or its process's timer.
+    Program(Origin),
     /// The instruction at the pc, at or for this address.
     Fault { code: u32, address: u64 },
     /// A timer that the program has made.
@@ -132,14 +133,14 @@ pub(crate) struct Signals {
     /// By number, less one.
     actions: [Action; signal::MAX as usize],
     /// Those that were sent to the process while every thread had them blocked.
-    pending: u64,
+    pending: Pending,
     /// Those that a file may give.
     watched: u64,
 }
 
 impl Default for Signals {
     fn default() -> Signals {
-        Signals { actions: [DEFAULT; signal::MAX as usize], pending: 0, watched: 0 }
+        Signals { actions: [DEFAULT; signal::MAX as usize], pending: Pending::default(), watched: 0 }
     }
 }
 
@@ -147,7 +148,7 @@ impl Default for Signals {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ThreadSignals {
     blocked: u64,
-    pending: u64,
+    pending: Pending,
     /// The mask to restore when the handler that `rt_sigsuspend` or a poll waited for has returned.
     suspended: Option<u64>,
     stack: AlternateStack,
@@ -161,7 +162,7 @@ impl ThreadSignals {
 
     /// Whether system calls can make them so.
     pub(crate) fn is_sound(&self) -> bool {
-        (self.blocked | self.suspended.unwrap_or(0)) & always_open() == 0
+        (self.blocked | self.suspended.unwrap_or(0)) & always_open() == 0 && self.pending.is_sound()
     }
 
     /// The set of signals that are not delivered.
@@ -181,11 +182,7 @@ impl ThreadSignals {
 pub(crate) struct SavedSignals {
     /// By number, those that are not the default.
     actions: Vec<(u32, Action)>,
-    pending: u64,
-}
-
-fn bit(number: u32) -> u64 {
-    1 << (number - 1)
+    pending: Pending,
 }
 
 /// Signals that cannot be blocked.
@@ -203,12 +200,13 @@ fn is_ignored_by_default(number: u32) -> bool {
 impl Signals {
     pub(crate) fn save(&self) -> SavedSignals {
         let actions = (1..).zip(self.actions).filter(|(_, action)| *action != DEFAULT).collect();
-        SavedSignals { actions, pending: self.pending }
+        SavedSignals { actions, pending: self.pending.clone() }
     }
 
     /// `None` if system calls cannot make it so.
     pub(crate) fn from_saved(saved: &SavedSignals) -> Option<Signals> {
-        let mut signals = Signals { pending: saved.pending, ..Signals::default() };
+        let pending = Some(saved.pending.clone()).filter(Pending::is_sound)?;
+        let mut signals = Signals { pending, ..Signals::default() };
         for &(number, action) in &saved.actions {
             number_of(number).ok().filter(|&number| bit(number) & always_open() == 0)?;
             signals.actions[number as usize - 1] = action;
@@ -228,7 +226,7 @@ impl Signals {
 
     /// The signals that are to be delivered to a thread.
     fn due(&self, own: &ThreadSignals) -> u64 {
-        (own.pending | self.pending) & !own.blocked
+        (own.pending.set() | self.pending.set()) & !own.blocked
     }
 
     /// Whether a signal ends a wait with these blocked.
@@ -268,15 +266,16 @@ impl Signals {
 
     /// Takes a signal that waits for a thread; who has sent it.
     fn take(&mut self, own: &mut ThreadSignals, timers: &mut ProgramTimers, number: u32, thread: u32) -> Sender {
-        own.pending &= !bit(number);
-        self.pending &= !bit(number);
-        match timers.take(number, thread) {
-            Some((timer, is_sent_again)) => {
-                own.pending |= if is_sent_again { bit(number) } else { 0 };
-                Sender::Timer(timer)
+        if let Some((timer, is_sent_again)) = timers.take(number, thread) {
+            own.pending.take_untold(number);
+            self.pending.take_untold(number);
+            if is_sent_again {
+                own.pending.add(number, None);
             }
-            None => Sender::Program,
+            return Sender::Timer(timer);
         }
+        let origin = own.pending.take(number).or_else(|| self.pending.take(number));
+        Sender::Program(origin.unwrap_or(Origin::PROCESS))
     }
 
     /// Sets a thread's registers for the signal's handler, which it has.
@@ -300,12 +299,12 @@ impl Signals {
 impl Linux {
     /// Sends signal `number`, 1 to 64, to the thread that runs.
     pub(crate) fn raise(&mut self, number: u32) {
-        self.threads.current_mut().signals.pending |= bit(number);
+        self.threads.current_mut().signals.pending.add(number, Some(Origin::PROCESS));
     }
 
-    /// Sends a signal to the thread with this index.
-    pub(crate) fn raise_for(&mut self, index: usize, number: u32) {
-        self.threads.get_mut(index).signals.pending |= bit(number);
+    /// Sends a signal to the thread with this index, from there; from a timer of the program if nothing is said.
+    pub(crate) fn raise_for(&mut self, index: usize, number: u32, origin: Option<Origin>) {
+        self.threads.get_mut(index).signals.pending.add(number, origin);
         if self.signals.is_watched(number) {
             self.files_have_changed();
         }
@@ -319,15 +318,15 @@ impl Linux {
     }
 
     /// Sends a signal to the process: to the first thread that takes it, or to the first one that will.
-    pub(crate) fn raise_for_process(&mut self, number: u32) {
+    pub(crate) fn raise_for_process(&mut self, number: u32, origin: Option<Origin>) {
         let taker = self.threads.iter().find(|(_, thread)| {
             let is_awaited = thread.wait().is_some_and(|wait| wait.on.awaits(number));
             is_awaited || thread.signals.blocked & bit(number) == 0
         });
         match taker.map(|(index, _)| index) {
-            Some(index) => self.raise_for(index, number),
+            Some(index) => self.raise_for(index, number, origin),
             None => {
-                self.signals.pending |= bit(number);
+                self.signals.pending.add(number, origin);
                 if self.signals.is_watched(number) {
                     self.files_have_changed();
                 }
@@ -337,7 +336,7 @@ impl Linux {
 
     /// The signals that wait for the thread that runs, or for the process.
     pub(crate) fn pending_signals(&self) -> u64 {
-        self.signals.pending | self.threads.current().signals.pending
+        self.signals.pending.set() | self.threads.current().signals.pending.set()
     }
 
     /// Takes the first signal of a set that waits for the thread that runs, or for the process.
@@ -463,7 +462,7 @@ impl ThreadSignals {
 
         let info = Layout::new().u32(number).u32(0);
         let info = match sender {
-            Sender::Program => info.u32(signal::FROM_THREAD).u32(0).u32(PROCESS).u32(USER),
+            Sender::Program(origin) => origin.store(info),
             Sender::Fault { code, address } => info.u32(code).u32(0).u64(address),
             Sender::Timer(timer) => from_timer(info, timer),
         };
@@ -525,8 +524,8 @@ pub(crate) fn rt_sigaction(call: &mut Call<'_>) -> Outcome {
         *action = Action { handler, flags, mask };
         if handler == SIG_IGN {
             let linux = &mut *call.linux;
-            linux.signals.pending &= !bit(number);
-            linux.threads.each_signals(|signals| signals.pending &= !bit(number));
+            linux.signals.pending.forget(number);
+            linux.threads.each_signals(|signals| signals.pending.forget(number));
         }
     }
     match old {
@@ -564,7 +563,7 @@ pub(crate) fn rt_sigpending(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let own = &call.linux.threads.current().signals;
-    let pending = ((call.linux.signals.pending | own.pending) & own.blocked).to_le_bytes();
+    let pending = (call.linux.pending_signals() & own.blocked).to_le_bytes();
     call.memory.write(call.args[0], &pending[..size as usize])?;
     Ok(0)
 }
@@ -598,7 +597,8 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
         let layout = Layout::new().u32(number).u32(0);
         let layout = match sender {
             Sender::Timer(timer) => from_timer(layout, timer),
-            _ => layout,
+            Sender::Program(origin) => origin.store(layout),
+            Sender::Fault { .. } => layout,
         };
         layout.zeros_to(INFO as usize).store(call.memory, info)?;
     }
@@ -655,13 +655,42 @@ pub(crate) fn kill(call: &mut Call<'_>) -> Outcome {
         _ => return Err(Errno::SRCH.into()),
     }
     if let Some(number) = signal_to_send(call, 1)? {
-        call.linux.raise_for_process(number);
+        call.linux.raise_for_process(number, Some(Origin::PROCESS));
     }
     Ok(0)
 }
 
+/// What the guest says of a signal that it queues; `EAGAIN` if it has queued too many.
+fn queued(call: &Call<'_>, info: usize) -> Result<Origin, Stop> {
+    let origin = Origin::load(call.memory, call.args[info])?;
+    let is_full = call.linux.signals.pending.is_full()
+        || call.linux.threads.iter().any(|(_, thread)| thread.signals.pending.is_full());
+    if is_full { Err(Errno::AGAIN.into()) } else { Ok(origin) }
+}
+
+pub(crate) fn rt_sigqueueinfo(call: &mut Call<'_>) -> Outcome {
+    let origin = queued(call, 2)?;
+    let number = signal_to_send(call, 1)?;
+    if call.uint(0) != PROCESS {
+        return Err(Errno::SRCH.into());
+    }
+    if let Some(number) = number {
+        call.linux.raise_for_process(number, Some(origin));
+    }
+    Ok(0)
+}
+
+pub(crate) fn rt_tgsigqueueinfo(call: &mut Call<'_>) -> Outcome {
+    let origin = queued(call, 3)?;
+    match call.int(0) {
+        ..1 => Err(Errno::INVAL.into()),
+        process if process == PROCESS as i32 => send_to_thread(call, call.int(1), 2, origin),
+        _ => Err(Errno::SRCH.into()),
+    }
+}
+
 /// Sends the signal of this argument to a thread.
-fn send_to_thread(call: &mut Call<'_>, thread: i32, argument: usize) -> Outcome {
+fn send_to_thread(call: &mut Call<'_>, thread: i32, argument: usize, origin: Origin) -> Outcome {
     let id = u32::try_from(thread).ok().filter(|&id| id != 0).ok_or(Errno::INVAL)?;
     let number = signal_to_send(call, argument)?;
     // The first thread's ID stays in use when it has ended.
@@ -670,19 +699,19 @@ fn send_to_thread(call: &mut Call<'_>, thread: i32, argument: usize) -> Outcome 
         found => found.ok_or(Errno::SRCH)?,
     };
     if let Some(number) = number {
-        call.linux.raise_for(index, number);
+        call.linux.raise_for(index, number, Some(origin));
     }
     Ok(0)
 }
 
 pub(crate) fn tkill(call: &mut Call<'_>) -> Outcome {
-    send_to_thread(call, call.int(0), 1)
+    send_to_thread(call, call.int(0), 1, Origin::THREAD)
 }
 
 pub(crate) fn tgkill(call: &mut Call<'_>) -> Outcome {
     match call.int(0) {
         ..1 => Err(Errno::INVAL.into()),
-        process if process == PROCESS as i32 => send_to_thread(call, call.int(1), 2),
+        process if process == PROCESS as i32 => send_to_thread(call, call.int(1), 2, Origin::THREAD),
         _ => Err(Errno::SRCH.into()),
     }
 }

@@ -166,10 +166,15 @@ impl Stream {
         PollFd::new(&self.fd, events)
     }
 
-    /// Whether reading or writing would not block.
-    pub(crate) fn is_ready(&self, events: PollFlags) -> bool {
+    /// What of these events would not block, and whether its other end is gone.
+    pub(crate) fn poll(&self, events: PollFlags) -> PollFlags {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        self.is_regular() || poll(&mut [PollFd::new(&self.fd, events)], Some(&now)) != Ok(0)
+        let mut asked = [PollFd::new(&self.fd, events)];
+        match poll(&mut asked, Some(&now)) {
+            _ if self.is_regular() => events,
+            Ok(_) => asked[0].revents(),
+            Err(_) => events,
+        }
     }
 }
 

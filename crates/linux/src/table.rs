@@ -252,7 +252,7 @@ table! {
     135 rt_sigprocmask(4) => signals::rt_sigprocmask;
     136 rt_sigpending(2) => signals::rt_sigpending;
     137 rt_sigtimedwait(4) => signals::rt_sigtimedwait;
-    138 rt_sigqueueinfo;
+    138 rt_sigqueueinfo(3) => signals::rt_sigqueueinfo;
     139 rt_sigreturn(0) => signals::rt_sigreturn;
     140 setpriority(3) => identity::setpriority;
     141 getpriority(2) => identity::getpriority;
@@ -354,7 +354,7 @@ table! {
     237 set_mempolicy;
     238 migrate_pages;
     239 move_pages;
-    240 rt_tgsigqueueinfo;
+    240 rt_tgsigqueueinfo(4) => signals::rt_tgsigqueueinfo;
     241 perf_event_open;
     242 accept4(4) => socket_calls::accept4;
     243 recvmmsg(5) => messages::recvmmsg;

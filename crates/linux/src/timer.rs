@@ -14,6 +14,7 @@ use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::countdown::{Clock, Countdown};
+use crate::pending_signals::Origin;
 use crate::program_timers::ProgramTimers;
 
 /// The interval timers by their numbers: the signal of each, and its clock.
@@ -39,7 +40,7 @@ impl Linux {
             if self.timers.intervals[timer].at.is_some() {
                 let now = self.timer_now(clock, instructions);
                 if self.timers.intervals[timer].expire(now) != 0 {
-                    self.raise_for_process(signal);
+                    self.raise_for_process(signal, Some(Origin::KERNEL));
                 }
             }
         }

@@ -201,11 +201,8 @@ impl VirtualName {
     }
 
     /// Moves what has this name to another, which may be that of a file or an empty directory.
-    pub(crate) fn rename(&self, new: &VirtualName, replaces: bool, must_be_directory: bool) -> Result<(), Stop> {
+    pub(crate) fn rename(&self, new: &VirtualName, replaces: bool) -> Result<(), Stop> {
         let is_directory = self.look()?.kind == FileKind::Directory;
-        if must_be_directory && !is_directory {
-            return Err(Errno::NOTDIR.into());
-        }
         if !Arc::ptr_eq(&self.mount, &new.mount) {
             return Err(Errno::XDEV.into());
         }

@@ -231,7 +231,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
 /// Private files, among them such without names, are where they were.
 #[test]
 fn private_files_are_saved() {
-    for source in ["private.c", "files.c", "shared.c", "fifo.c", "local.c"] {
+    for source in ["private.c", "files.c", "shared.c", "fifo.c", "local.c", "details.c"] {
         check_pieces(source, &gcc(source, STATIC), &["/tmp/private"], "", None);
     }
 }

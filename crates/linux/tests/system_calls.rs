@@ -33,7 +33,7 @@ fn compare_in_private(program: &Path, directory: &str) {
 #[test]
 fn private_files() {
     for directory in ["/tmp/private", "/dev/shm/private"] {
-        for program in ["private.c", "files.c", "rare.c"] {
+        for program in ["private.c", "files.c", "rare.c", "details.c"] {
             compare_in_private(&gcc(program, STATIC), directory);
         }
     }
@@ -156,12 +156,17 @@ fn granted_directories_take_the_place_of_private_ones() {
         run(&program, "", builder).status
     };
     assert_eq!(granted("/data", DirAccess::ReadWrite), 0);
-    // A root that can only be read, and has no such directory.
+    // A root that can only be read, and has nothing there.
     assert_eq!(granted("/", DirAccess::ReadOnly), 0);
+    let tmp = host.path().join("tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    assert_eq!(granted("/", DirAccess::ReadOnly), 0);
+    std::fs::remove_dir(&tmp).unwrap();
     // A grant within is there beside private files.
     assert_eq!(granted("/tmp/host", DirAccess::ReadWrite), 0);
     assert_eq!(tree(host.path()), [""; 0]);
-    std::fs::create_dir(host.path().join("tmp")).unwrap();
+    std::fs::create_dir(&tmp).unwrap();
+    std::fs::write(tmp.join("file"), "").unwrap();
     assert_eq!(granted("/", DirAccess::ReadOnly), 1);
     assert_eq!(granted("/tmp", DirAccess::ReadWrite), 0);
     assert!(host.path().join("private").is_dir());
@@ -240,6 +245,22 @@ fn process() {
 #[test]
 fn rare_calls() {
     compare_in_directory(&gcc("rare.c", STATIC), "");
+}
+
+#[test]
+fn details_of_calls() {
+    compare_in_directory(&gcc("details.c", STATIC), "");
+}
+
+/// Programs make guards by other means where they are told that this advice is not known. Shared mappings may be asked for
+/// by a type that refuses unknown flags.
+#[test]
+fn advice_and_flags_of_mappings() {
+    let outcome = run(&gcc("details.c", STATIC), "", Linux::builder().args(["details", "/tmp/private", "advice"]));
+    let results: Vec<&str> = outcome.stdout.lines().filter_map(|line| line.split(" = ").nth(1)).collect();
+    const INVALID: &str = "-1 Invalid argument";
+    assert_eq!(results, ["0", "0", INVALID, INVALID, INVALID, "0", "0", "1"]);
+    assert!(outcome.stdout.contains("\ndropped: 1\n") && outcome.stdout.ends_with("\nm\n"), "{}", outcome.stdout);
 }
 
 /// What is not there is named in the log, and fails at once.

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,20 @@ static int beside(void) {
     return result == NULL;
 }
 
+// Waits until the other ends of standard input and output are gone, and for nothing else.
+static int gone(void) {
+    for (int fd = 0; fd < 2; fd++) {
+        struct pollfd entry = {fd, 0, 0};
+        dprintf(2, "poll %d\n", poll(&entry, 1, 20));
+        entry.events = fd == 0 ? POLLIN : 0;
+        dprintf(2, "poll %d\n", poll(&entry, 1, -1));
+        dprintf(2, "%#x\n", entry.revents);
+        char byte;
+        if (fd == 0) dprintf(2, "read %zd\n", read(0, &byte, 1));
+    }
+    return 0;
+}
+
 static int positions(void) {
     struct iovec part = {"FORGED\n", 7};
     char text[8] = "";
@@ -83,6 +98,7 @@ int main(int argc, char **argv) {
     int zero = open("/dev/zero", O_RDONLY);
     if (argc > 2) return count(atol(argv[2]));
     if (!strcmp(how, "available")) return available();
+    if (!strcmp(how, "gone")) return gone();
     if (!strcmp(how, "positions")) return positions();
     if (!strcmp(how, "beside")) return beside();
     for (;;) {

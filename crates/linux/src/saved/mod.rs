@@ -363,6 +363,7 @@ impl Linux {
             }
         }
         self.process = saved.process.clone();
+        self.lower_descriptors();
         self.reactor.offers_functions = saved.offers_functions;
         self.reactor.is_ready = saved.is_ready;
         self.last_words.set(&saved.last_words);
@@ -451,7 +452,7 @@ impl Linux {
 
     /// Opens all files of a saved state.
     fn reopen(&self, saved: &Saved, pipes: Vec<Pipe>, inodes: &[Arc<Inode>]) -> Result<Reopened, Error> {
-        let limit = self.descriptors.limit();
+        let limit = self.descriptors.most();
         let mut opener = Opener {
             names: &self.names,
             standard: self.standard.clone().map(Some),

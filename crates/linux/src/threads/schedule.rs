@@ -19,7 +19,7 @@ use crate::Linux;
 use crate::call::{Call, Outcome, Patience, Stop};
 use crate::host_socket::HostSocket;
 use crate::open_file::{Kind, OpenFile};
-use crate::requests::{Ended, On, Resumed, SOCKETS, Wait};
+use crate::requests::{ENDS, Ended, On, Resumed, SOCKETS, Wait};
 
 /// Instructions of a time slice without a seed: far more than a switch takes, and a few dozen microseconds.
 const SLICE: u64 = 50_000;
@@ -191,8 +191,12 @@ impl Linux {
             asked.extend(sockets.map(|socket| (SOCKETS.trailing_zeros() as usize, socket)));
         }
         for (number, file) in self.standard.iter().enumerate() {
-            if let (Kind::Stream(stream), true) = (&file.kind, awaited & 1 << number != 0) {
-                asked.push((number, stream.asked(if number == 0 { PollFlags::IN } else { PollFlags::OUT })));
+            let Kind::Stream(stream) = &file.kind else { continue };
+            let events = if number == 0 { PollFlags::IN } else { PollFlags::OUT };
+            for (bit, events) in [(1, events), (ENDS, PollFlags::empty())] {
+                if awaited & bit << number != 0 {
+                    asked.push((bit.trailing_zeros() as usize + number, stream.asked(events)));
+                }
             }
         }
         crate::stream::ready(&asked, span).into_iter().fold(0, |ready, number| ready | 1 << number)

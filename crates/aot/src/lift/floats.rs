@@ -135,7 +135,7 @@ impl<'c> Site<'_, 'c> {
         });
         let name = if signalling { "fcmps" } else { "fcmp" };
         let arguments = [a.into(), b.into(), predicate.into()];
-        self.strict(name, &[a.get_type().into()], &arguments, false).into_int_value()
+        ir.settled(self.strict(name, &[a.get_type().into()], &arguments, false).into_int_value())
     }
 
     fn is_class(&self, float: FloatValue<'c>, class: u64) -> IntValue<'c> {

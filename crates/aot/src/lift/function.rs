@@ -373,7 +373,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let mut had: Vec<(IntValue<'c>, Label<'c>)> = Vec::new();
         if self.tests_stack(start) {
             let (here, go_on) = (ir.here(), ir.block(self.host));
-            ir.branch_likely(self.stack_suffices(), go_on, *short.get_or_insert_with(|| ir.block(self.host)));
+            ir.branch_likely(self.stack_suffices(start), go_on, *short.get_or_insert_with(|| ir.block(self.host)));
             had.extend(fuel.map(|fuel| (fuel, here)));
             ir.builder.position_at_end(go_on);
         }
@@ -449,8 +449,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         start == self.function.start && self.ir.callers == Callers::Guest && (self.function.leaves() || is_entered())
     }
 
-    fn stack_suffices(&self) -> IntValue<'c> {
+    /// Whether the stack suffices, and, where a loop begins, nothing asks it to stop.
+    fn stack_suffices(&self, start: u64) -> IntValue<'c> {
         let ir = self.ir;
+        if self.function.polls.contains_key(&start) {
+            return ir.is_stack_at_least(self.registers.base(ir), convention::STACK_LIMIT);
+        }
         let limit = ir.field(self.registers.base(ir), convention::STACK_LIMIT);
         let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
         ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit)

@@ -298,32 +298,68 @@ impl<'c> Ir<'c> {
 
     /// Hides a word's origin from LLVM.
     pub(crate) fn opaque(&self, word: IntValue<'c>) -> IntValue<'c> {
-        let prototype = self.i64.fn_type(&[self.i64.into()], false);
-        let dialect = Some(InlineAsmDialect::ATT);
-        let nothing =
-            self.context.create_inline_asm(prototype, String::new(), "=r,0".into(), false, false, dialect, false);
-        let call = built(self.builder.build_indirect_call(prototype, nothing, &[word.into()], ""));
-        call.try_as_basic_value().basic().expect("a word is its result").into_int_value()
+        self.assembly("", "=r,0", false, word.into(), word.get_type())
+    }
+
+    /// A condition that is known here: LLVM would compare behind a call what is branched on there, as flags do not outlive
+    /// calls.
+    pub(crate) fn settled(&self, flag: IntValue<'c>) -> IntValue<'c> {
+        let word = built(self.builder.build_int_z_extend(flag, self.bits(32), ""));
+        let word = self.assembly("", "=r,0", true, word.into(), self.bits(32));
+        self.compare(IntPredicate::NE, word, self.bits(32).const_zero())
     }
 
     /// Whether a pointer is at least the word at a distance from it, which may change at any time: one comparison in memory,
     /// where LLVM would load a volatile word first.
     pub(crate) fn is_at_least(&self, base: PointerValue<'c>, distance: i64) -> IntValue<'c> {
-        let i32 = self.bits(32);
-        let prototype = i32.fn_type(&[self.pointer.into()], false);
-        let text = format!("cmpq $1, {distance}($1)");
+        self.compares(&format!("cmpq $1, {distance}($1)"), base)
+    }
+
+    /// The same of the host's stack pointer and the word at this distance from `base`.
+    pub(crate) fn is_stack_at_least(&self, base: PointerValue<'c>, distance: i64) -> IntValue<'c> {
+        self.compares(&format!("cmpq %rsp, {distance}($1)"), base)
+    }
+
+    /// Whether the first operand of an instruction that compares is not above the second.
+    fn compares(&self, text: &str, base: PointerValue<'c>) -> IntValue<'c> {
+        let flag = self.assembly(text, "={@ccbe},r", true, base.into(), self.bits(32));
+        self.compare(IntPredicate::NE, flag, self.bits(32).const_zero())
+    }
+
+    /// An instruction with one operand, which stays in its order with all others that are `ordered`.
+    fn assembly(
+        &self,
+        text: &str,
+        constraints: &str,
+        ordered: bool,
+        operand: BasicMetadataValueEnum<'c>,
+        result: IntType<'c>,
+    ) -> IntValue<'c> {
+        let kind = match operand {
+            BasicMetadataValueEnum::PointerValue(pointer) => pointer.get_type().into(),
+            _ => result.into(),
+        };
+        let prototype = result.fn_type(&[kind], false);
         let dialect = Some(InlineAsmDialect::ATT);
-        let comparison =
-            self.context.create_inline_asm(prototype, text, "={@ccbe},r".into(), true, false, dialect, false);
-        let call = built(self.builder.build_indirect_call(prototype, comparison, &[base.into()], ""));
-        for name in ["nounwind", "willreturn"] {
-            let attribute = self.context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
-            call.add_attribute(AttributeLoc::Function, attribute);
+        let assembly = self.context.create_inline_asm(
+            prototype,
+            text.to_owned(),
+            constraints.to_owned(),
+            ordered,
+            false,
+            dialect,
+            false,
+        );
+        let call = built(self.builder.build_indirect_call(prototype, assembly, &[operand], ""));
+        if ordered {
+            for name in ["nounwind", "willreturn"] {
+                let attribute = self.context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+                call.add_attribute(AttributeLoc::Function, attribute);
+            }
+            let memory = Attribute::get_named_enum_kind_id("memory");
+            call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(memory, ORDERED));
         }
-        let memory = Attribute::get_named_enum_kind_id("memory");
-        call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(memory, ORDERED));
-        let flag = call.try_as_basic_value().basic().expect("a flag is its result").into_int_value();
-        self.compare(IntPredicate::NE, flag, i32.const_zero())
+        call.try_as_basic_value().basic().expect("it has a result").into_int_value()
     }
 
     /// The host's stack pointer.

@@ -47,7 +47,7 @@ impl Attributes {
     /// ```
     /// use riverrun_program::Attributes;
     ///
-    /// let arch = Some("rv64i2p1_m2p0_a2p1_v1p0_zba1p0_zbc1p0_zve64d1p0_zvl128b1p0".into());
+    /// let arch = Some("rv64i2p1_m2p0_a2p1_v1p0_zba1p0_zbc1p0_zcb1p0_zve64d1p0_zvl128b1p0".into());
     /// let attributes = Attributes { arch, ..Attributes::default() };
     /// assert_eq!(attributes.unsupported_extensions(), ["v", "zbc"]);
     /// ```
@@ -61,6 +61,7 @@ impl Attributes {
             "c",
             "b",
             "zca",
+            "zcb",
             "zcd",
             "zaamo",
             "zalrsc",

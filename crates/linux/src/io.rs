@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
+use crate::Linux;
 use crate::abi::{load_words, open, signal};
 use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Patience, Stop, readable};
 use crate::events::WRITE;
 use crate::files;
-use crate::last_words::LastWords;
 use crate::memory_file::Allocation;
 use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::pipes;
@@ -46,7 +46,7 @@ impl Call<'_> {
         let len = readable(self.memory, address, len)?;
         let before = if self.linux.mappings.is_empty() { None } else { size(&file.kind)? };
         let bytes = self.memory.slice(address, len)?;
-        let written = write_bytes(file, bytes, at, self.patience, self.args[0], &mut self.linux.last_words);
+        let written = write_bytes(file, bytes, at, self.patience, self.args[0], self.linux);
         let written = self.signal_failure(written)? as u64;
         let part = match before {
             None => 0..0,
@@ -62,7 +62,7 @@ impl Call<'_> {
         for &(address, len) in buffers {
             bytes.extend(self.memory.slice(address, len)?);
         }
-        let written = write_bytes(file, &bytes, None, self.patience, self.args[0], &mut self.linux.last_words);
+        let written = write_bytes(file, &bytes, None, self.patience, self.args[0], self.linux);
         let written = self.signal_failure(written)? as u64;
         self.written(file, written, written == total)
     }
@@ -154,11 +154,11 @@ fn write_bytes(
     at: Option<u64>,
     patience: Patience<'_>,
     descriptor: u64,
-    last_words: &mut LastWords,
+    linux: &mut Linux,
 ) -> Result<usize, Stop> {
     let written = file.write(bytes, at, patience)?;
     if descriptor as i32 == STANDARD_ERROR {
-        last_words.add(&bytes[..written]);
+        linux.last_words.add(&bytes[..written]);
     }
     Ok(written)
 }

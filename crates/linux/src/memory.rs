@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use riverrun::image::Image;
 use riverrun::{Memory, PAGE_SIZE, Perm};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,35 @@ pub(crate) const NO_NEW_CODE: Stop = Stop::Unsupported(Errno::ACCESS, "code that
 fn check_executable(call: &mut Call<'_>, range: &Range<u64>, perm: Perm) -> Result<(), Stop> {
     let has_text = range.end <= call.linux.layout()?.heap.start;
     if perm.contains(Perm::EXECUTE) && !has_text { Err(NO_NEW_CODE) } else { Ok(()) }
+}
+
+/// The program's image, with the libraries that it was joined with.
+fn image(call: &Call<'_>) -> Option<Image> {
+    let file = match &call.linux.joined {
+        Some(joined) => joined.bytes(),
+        None => call.linux.program().ok()?.clone(),
+    };
+    Image::parse(file).ok()
+}
+
+/// Whether all of a range is in pages that have the program's text.
+fn is_text(call: &Call<'_>, range: &Range<u64>) -> bool {
+    let pages = |text: &Range<u64>| text.start & !(PAGE_SIZE - 1)..text.end.next_multiple_of(PAGE_SIZE);
+    let has = |pages: Range<u64>| pages.start <= range.start && range.end <= pages.end;
+    image(call).is_some_and(|image| image.text().iter().map(pages).any(has))
+}
+
+/// Fails if a range has text that the program has changed: it would not run.
+fn check_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
+    let Some(image) = image(call) else { return Ok(()) };
+    for text in image.text() {
+        let part = range.start.max(text.start)..range.end.min(text.end);
+        let bytes = if part.is_empty() { None } else { call.memory.slice(part.start, part.end - part.start).ok() };
+        if bytes.is_some() && bytes != image.text_bytes(part) {
+            return Err(NO_NEW_CODE);
+        }
+    }
+    Ok(())
 }
 
 /// What `prot` allows; whatever may be written may be read.
@@ -302,8 +332,13 @@ fn lighten(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
 }
 
 pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
+    const WRITE: u64 = 2;
+    const EXECUTE: u64 = 4;
     let range = range(call, Errno::NOMEM)?;
-    let perm = permissions(call.args[2])?;
+    // Dynamic linkers ask for both in the text of programs that may have relocations there: those of position-independent
+    // programs with thread-local variables say so, by some linkers, and have none.
+    let is_relocated = call.args[2] & (WRITE | EXECUTE) == WRITE | EXECUTE && is_text(call, &range);
+    let perm = permissions(if is_relocated { call.args[2] & !EXECUTE } else { call.args[2] })?;
     if range.is_empty() {
         return Ok(0);
     }
@@ -311,6 +346,9 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::NOMEM.into());
     }
     check_executable(call, &range, perm)?;
+    if perm.contains(Perm::EXECUTE) {
+        check_unchanged(call, &range)?;
+    }
     check_room(call, range.clone(), perm)?;
     if !perm.contains(Perm::READ) {
         // Later it could not be read.

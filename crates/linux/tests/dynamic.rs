@@ -56,6 +56,17 @@ fn text(captured: &Captured) -> String {
 }
 
 #[test]
+fn position_independent_programs_have_thread_local_variables() {
+    let program = gcc("thread_local.c", &["-O2", "-fPIE", "-pie"]);
+    let expected = Command::new("qemu-riscv64").args(["-L", SYSROOT]).arg(&program).output().unwrap();
+    let builder = || Linux::builder().dir(SYSROOT, "/", DirAccess::ReadOnly).unwrap().args(["program"]);
+    let joined = builder().join(std::fs::read(&program).unwrap(), &[]).unwrap().unwrap();
+    let (mut machine, stdout) = machine(&Config::new(), &joined, builder());
+    assert_eq!((machine.run().unwrap(), text(&stdout).as_bytes()), (0, &expected.stdout[..]));
+    assert_eq!(expected.stdout, b"7\n4\n");
+}
+
+#[test]
 fn libraries_are_linked_and_loaded() {
     let folder = folder();
     let mut qemu = Command::new("qemu-riscv64");

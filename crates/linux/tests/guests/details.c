@@ -210,8 +210,22 @@ static void others(void) {
     SHOW(prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0));
 }
 
+static char data[8192] __attribute__((aligned(4096)));
+
+// Text that may be written to, as dynamic linkers ask for it, does not run otherwise than it was.
+static void text(void) {
+    char *page = (char *)((long)text & -4096);
+    SHOW(mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+    page[0]++;
+    SHOW(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+    page[0]--;
+    SHOW(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+    SHOW(mprotect(data, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+}
+
 // What qemu does not know.
 static void advice(void) {
+    text();
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     page[0] = 'p';
     int all[] = {MADV_NORMAL, MADV_HUGEPAGE, MADV_REMOVE, 102, 9999, 24};

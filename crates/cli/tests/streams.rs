@@ -115,7 +115,9 @@ fn guests_notice_that_the_other_end_is_gone() {
     let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut lines = |count: usize| {
         let mut text = String::new();
-        (0..count).for_each(|_| drop(said.read_line(&mut text).unwrap()));
+        for _ in 0..count {
+            said.read_line(&mut text).unwrap();
+        }
         text
     };
     assert_eq!(lines(1), "poll 0\n");

@@ -231,16 +231,16 @@ fn open_nameless(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind,
 /// What files are called that were made without a name.
 const NAMELESS: &str = "(no name)";
 
-/// Opens `/proc/self/fd/NUMBER`: a file of the host by its name, so that it has a position of its own, and anything else
-/// as it is.
+/// Opens `/proc/self/fd/NUMBER`: a file of the host, in memory or of a file system anew, so that it has a position of its
+/// own, a directory by its name, and anything else as it is.
 fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
     let file = call.linux.descriptors.get(number).map_err(|_| Errno::NOENT)?;
     if flags & open::NO_FOLLOW != 0 {
         return Err(Errno::LOOP.into());
     }
     let kind = match &file.kind {
-        Kind::Regular(HostFile { path, .. })
-        | Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
+        Kind::Regular(file) => Kind::Regular(file.reopen(flags, call.linux.size_limit(), call.patience)?),
+        Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
             open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit(), call.patience)?
         }

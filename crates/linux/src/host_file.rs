@@ -1,13 +1,15 @@
 //! Regular files of the host. Calls on them test the machine's deadline between bounded pieces of work, and respect the
 //! limit on a file's size.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, fcntl_setfl, fstat, ftruncate, seek};
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, SeekFrom, fallocate, fcntl_setfl, fstat, ftruncate, openat, seek};
 use rustix::io::{Errno, pread, pwrite, read, write};
 use rustix::process::{Resource, getrlimit};
 
+use crate::abi::open;
 use crate::call::{Patience, Stop};
+use crate::file_systems::Place;
 use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::transfer::{STEP, in_steps, position};
@@ -85,6 +87,38 @@ impl SizeLimit {
 }
 
 impl HostFile {
+    /// Opens the same file again, whatever has its name now, with a position of its own and flags as `openat` takes them.
+    pub(crate) fn reopen(&self, flags: u32, limit: SizeLimit, patience: Patience<'_>) -> Result<HostFile, Stop> {
+        let flags = if flags & open::PATH != 0 { flags & open::DIRECTORY } else { flags };
+        let truncates = flags & open::TRUNCATE != 0;
+        let access = match flags & open::ACCESS_MODE {
+            0 => OFlags::RDONLY,
+            open::WRITE_ONLY => OFlags::WRONLY,
+            open::READ_WRITE => OFlags::RDWR,
+            _ => return Err(Errno::INVAL.into()),
+        };
+        if flags & open::DIRECTORY != 0 {
+            return Err(Errno::NOTDIR.into());
+        }
+        if self.access == DirAccess::ReadOnly && (truncates || access != OFlags::RDONLY) {
+            return Err(Errno::ROFS.into());
+        }
+        let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        let open = |access: OFlags| -> Result<HostFile, Stop> {
+            let fd = openat(CWD, &path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
+            // The host may have something else there.
+            if Place::of(&fd)?.identity != Place::of(&self.fd)?.identity {
+                return Err(Errno::NOENT.into());
+            }
+            Ok(HostFile { fd, access: self.access, limit, path: self.path.clone(), sync: flags & open::SYNC })
+        };
+        if truncates {
+            open(OFlags::WRONLY)?.set_size(0, patience)?;
+        }
+        let passed = [(open::APPEND, OFlags::APPEND), (open::SYNC, OFlags::SYNC), (open::DATA_SYNC, OFlags::DSYNC)];
+        open(passed.into_iter().filter(|(flag, _)| flags & flag == *flag).fold(access, |all, (_, flag)| all | flag))
+    }
+
     /// Reads at the file's position, or `at` another.
     pub(crate) fn read(&self, buffer: &mut [u8], at: Option<u64>, patience: Patience<'_>) -> Result<usize, Stop> {
         in_steps(buffer.len(), STEP, patience, |range| {

@@ -73,6 +73,31 @@ static void reading(void) {
     SHOW(rmdir("read"));
 }
 
+static void show_file(int file) {
+    char text[20] = "";
+    long length = read(file, text, sizeof text - 1);
+    printf("%ld <%s>\n", length, text);
+    close(file);
+}
+
+// An open file is opened again, whatever has its name.
+static void again(void) {
+    char path[40];
+    int file = open("one", O_CREAT | O_RDWR, 0644), other = open("two", O_CREAT | O_RDWR, 0644);
+    write(file, "first", 5), write(other, "second", 6);
+    sprintf(path, "/proc/self/fd/%d", file);
+    SHOW(rename("two", "one"));
+    show_file(open(path, O_RDONLY));
+    int writing = open(path, O_WRONLY | O_APPEND);
+    SHOW(write(writing, "!", 1));
+    SHOW(unlink("one"));
+    show_file(open(path, O_RDWR));
+    SHOW(open(path, O_RDONLY | O_DIRECTORY));
+    close(open(path, O_WRONLY | O_TRUNC));
+    show_file(open(path, O_RDONLY));
+    close(file), close(other), close(writing);
+}
+
 static void timeouts(void) {
     int ends[2];
     SHOW(pipe(ends));
@@ -250,6 +275,7 @@ int main(int argc, char **argv) {
     if (argc > 2) return advice(), 0;
     slashes();
     reading();
+    again();
     timeouts();
     turns();
     pieces();

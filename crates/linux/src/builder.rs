@@ -328,7 +328,7 @@ impl Builder {
         }
         let size_limit = self.max_file_size.map_or_else(SizeLimit::default, SizeLimit::new);
         let limit = self.max_descriptors.unwrap_or(descriptors::DEFAULT_LIMIT);
-        let standard = standard_streams(self.stdin, [self.stdout, self.stderr], size_limit);
+        let standard = standard_streams(self.stdin, [self.stdout, self.stderr], &size_limit);
         Linux {
             args: self.args,
             env: self.env,

@@ -40,16 +40,16 @@ pub(crate) struct Descriptors {
 }
 
 /// The standard streams as open files.
-pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], sizes: SizeLimit) -> [Arc<OpenFile>; 3] {
+pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], sizes: &SizeLimit) -> [Arc<OpenFile>; 3] {
     let input = match stdin {
         Input::Null => Kind::Device(Device::Null),
-        Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes)),
+        Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes.clone())),
         Input::Reader(reader) => Kind::Reader(reader.into()),
     };
     let output = |output| match output {
         Output::Null => Kind::Device(Device::Null),
-        Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true, sizes)),
-        Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes)),
+        Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true, sizes.clone())),
+        Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes.clone())),
         Output::Writer(writer) => Kind::Writer(writer.into()),
     };
     let files =

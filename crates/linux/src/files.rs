@@ -43,7 +43,7 @@ impl Call<'_> {
     pub(crate) fn new_file(&self, path: GuestPath, permissions: u32) -> Result<MemoryFile, Stop> {
         let space = &self.linux.names.tree.space;
         let inode = Inode::new(space, Content::File(Pages::new(space.clone())), permissions, self.real_time())?;
-        Ok(MemoryFile::new(path, inode, Origin::Guest, self.linux.size_limit()))
+        Ok(MemoryFile::new(path, inode, Origin::Guest, self.linux.size_limit.clone()))
     }
 }
 
@@ -71,14 +71,14 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
             return Err(Errno::OPNOTSUPP.into());
         }
         let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
-        let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit())?;
+        let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit.clone())?;
         return Ok(call.linux.descriptors.open(kind, flags)? as u64);
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
-        Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit(), call.patience)?,
+        Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit.clone(), call.patience)?,
         Node::Memory(name) => open_memory(call, &name, flags)?,
-        Node::Virtual(name) => open_virtual(name, flags, call.new_mode(3), call.linux.size_limit())?,
+        Node::Virtual(name) => open_virtual(name, flags, call.new_mode(3), call.linux.size_limit.clone())?,
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
@@ -108,7 +108,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
     if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::TRUNCATE) != 0 {
         return Err(Errno::ACCESS.into());
     }
-    Ok(Kind::Memory(MemoryFile::new(path, inode, origin, call.linux.size_limit())))
+    Ok(Kind::Memory(MemoryFile::new(path, inode, origin, call.linux.size_limit.clone())))
 }
 
 /// Opens, or makes, what a name of the private tree stands for.
@@ -143,7 +143,7 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
     if inode.kind() == mode::DIRECTORY {
         return Ok(Kind::Directory(Directory::in_memory(name.path.clone(), inode)));
     }
-    let file = MemoryFile::new(name.path.clone(), inode, Origin::Guest, call.linux.size_limit());
+    let file = MemoryFile::new(name.path.clone(), inode, Origin::Guest, call.linux.size_limit.clone());
     // The mode of a new file does not hold for who makes it.
     if !is_made {
         begin(call, &file, flags)?;
@@ -238,16 +238,25 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
     if flags & open::NO_FOLLOW != 0 {
         return Err(Errno::LOOP.into());
     }
+    if flags & open::DIRECTORY != 0 && !matches!(file.kind, Kind::Directory(_)) {
+        return Err(Errno::NOTDIR.into());
+    }
     let kind = match &file.kind {
-        Kind::Regular(file) => Kind::Regular(file.reopen(flags, call.linux.size_limit(), call.patience)?),
+        Kind::Regular(file) => Kind::Regular(file.reopen(flags, call.patience)?),
         Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
-            open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit(), call.patience)?
+            open_host(
+                &found.host()?,
+                flags & !open::CREATE,
+                Mode::empty(),
+                call.linux.size_limit.clone(),
+                call.patience,
+            )?
         }
         Kind::Virtual(VirtualFile { name, .. })
         | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
             name.look_again()?;
-            open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit())?
+            open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit.clone())?
         }
         Kind::Directory(Directory { path, place: DirectoryPlace::Memory(directory), .. }) => {
             Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
@@ -338,7 +347,7 @@ pub(crate) fn open_host(
         }
     }
     let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
-    let file = |fd| HostFile { fd, access: name.access, limit, path: name.path().clone(), sync };
+    let file = |fd| HostFile { fd, access: name.access, limit: limit.clone(), path: name.path().clone(), sync };
     // Opening with O_TRUNC would free all of its space in one piece.
     let truncates = host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR);
     if let (Some(seen), true) = (seen, truncates)
@@ -418,7 +427,7 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
         return Ok(0);
     }
     if let Node::Virtual(name) = &found.node {
-        name.open(None, open::CREATE, call.new_mode(2).as_raw_mode(), call.linux.size_limit())?;
+        name.open(None, open::CREATE, call.new_mode(2).as_raw_mode(), call.linux.size_limit.clone())?;
         return Ok(0);
     }
     let name = found.host()?.writable()?;
@@ -643,7 +652,7 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
-    let (limit, patience) = (call.linux.size_limit(), call.patience);
+    let (limit, patience) = (call.linux.size_limit.clone(), call.patience);
     if let Node::Memory(name) = &found.node {
         if matches!(name.look()?.kind(), mode::FIFO | mode::SOCKET) {
             return Err(Errno::INVAL.into());

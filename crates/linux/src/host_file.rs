@@ -2,6 +2,8 @@
 //! limit on a file's size.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, SeekFrom, fallocate, fcntl_setfl, fstat, ftruncate, openat, seek};
 use rustix::io::{Errno, pread, pwrite, read, write};
@@ -32,9 +34,13 @@ pub(crate) struct HostFile {
     pub(crate) sync: u32,
 }
 
-/// The size in bytes that files may be given (`RLIMIT_FSIZE`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SizeLimit(u64);
+/// The size in bytes that files may be given (`RLIMIT_FSIZE`), which all files of a guest share.
+#[derive(Clone, Debug)]
+pub(crate) struct SizeLimit {
+    most: u64,
+    /// The same, or what the guest has lowered it to.
+    lowered: Arc<AtomicU64>,
+}
 
 impl Default for SizeLimit {
     fn default() -> SizeLimit {
@@ -45,30 +51,41 @@ impl Default for SizeLimit {
 impl SizeLimit {
     /// At most this, and never more than the host may: its kernel would answer by a signal that ends the host.
     pub(crate) fn new(bytes: u64) -> SizeLimit {
-        SizeLimit(getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX).min(bytes))
+        let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX).min(bytes);
+        SizeLimit { most, lowered: Arc::new(most.into()) }
     }
 
-    /// At most so many bytes, too.
-    pub(crate) fn lowered(self, bytes: u64) -> SizeLimit {
-        SizeLimit(self.0.min(bytes))
+    /// What the host has set.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
     }
 
-    /// As `getrlimit` gives it.
-    pub(crate) fn bytes(self) -> u64 {
-        self.0
+    /// Lowers it, and has it what it was at most.
+    pub(crate) fn lower(&self, bytes: u64) {
+        self.lowered.store(bytes.min(self.most), Ordering::Relaxed);
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lowered.load(Ordering::Relaxed)
     }
 
     /// `EFBIG` for a file of this size.
-    pub(crate) fn check(self, size: u64) -> Result<(), Stop> {
-        match size <= self.0 {
+    pub(crate) fn check(&self, size: u64) -> Result<(), Stop> {
+        match size <= self.bytes() {
             true => Ok(()),
             false => Err(Errno::FBIG.into()),
         }
     }
 
     /// What of `bytes` may be written; `EFBIG` if nothing may. `at` is where, if not at the file's own position.
-    pub(crate) fn allowed(self, fd: impl AsFd, bytes: &[u8], at: Option<u64>, appends: bool) -> Result<&[u8], Stop> {
-        if self.0 == u64::MAX || bytes.is_empty() {
+    pub(crate) fn allowed<'b>(
+        &self,
+        fd: impl AsFd,
+        bytes: &'b [u8],
+        at: Option<u64>,
+        appends: bool,
+    ) -> Result<&'b [u8], Stop> {
+        if self.bytes() == u64::MAX || bytes.is_empty() {
             return Ok(bytes);
         }
         let start = match at {
@@ -80,16 +97,16 @@ impl SizeLimit {
     }
 
     /// Bytes that may be written behind a position; `EFBIG` if there are none.
-    pub(crate) fn room(self, start: u64) -> Result<usize, Stop> {
+    pub(crate) fn room(&self, start: u64) -> Result<usize, Stop> {
         self.check(start.saturating_add(1))?;
-        Ok(usize::try_from(self.0 - start).unwrap_or(usize::MAX))
+        Ok(usize::try_from(self.bytes().saturating_sub(start)).unwrap_or(usize::MAX))
     }
 }
 
 impl HostFile {
     /// Opens the same file again, whatever has its name now, with a position of its own and flags as `openat` takes them.
-    pub(crate) fn reopen(&self, flags: u32, limit: SizeLimit, patience: Patience<'_>) -> Result<HostFile, Stop> {
-        let flags = if flags & open::PATH != 0 { flags & open::DIRECTORY } else { flags };
+    pub(crate) fn reopen(&self, flags: u32, patience: Patience<'_>) -> Result<HostFile, Stop> {
+        let flags = if flags & open::PATH != 0 { 0 } else { flags };
         let truncates = flags & open::TRUNCATE != 0;
         let access = match flags & open::ACCESS_MODE {
             0 => OFlags::RDONLY,
@@ -97,9 +114,6 @@ impl HostFile {
             open::READ_WRITE => OFlags::RDWR,
             _ => return Err(Errno::INVAL.into()),
         };
-        if flags & open::DIRECTORY != 0 {
-            return Err(Errno::NOTDIR.into());
-        }
         if self.access == DirAccess::ReadOnly && (truncates || access != OFlags::RDONLY) {
             return Err(Errno::ROFS.into());
         }
@@ -110,7 +124,8 @@ impl HostFile {
             if Place::of(&fd)?.identity != Place::of(&self.fd)?.identity {
                 return Err(Errno::NOENT.into());
             }
-            Ok(HostFile { fd, access: self.access, limit, path: self.path.clone(), sync: flags & open::SYNC })
+            let (limit, path) = (self.limit.clone(), self.path.clone());
+            Ok(HostFile { fd, access: self.access, limit, path, sync: flags & open::SYNC })
         };
         if truncates {
             open(OFlags::WRONLY)?.set_size(0, patience)?;

@@ -443,3 +443,12 @@ pub(crate) fn advise(call: &mut Call<'_>) -> Outcome {
     call.file(0)?;
     Ok(0)
 }
+
+/// Advice on how a file is read, which is not needed.
+pub(crate) fn fadvise64(call: &mut Call<'_>) -> Outcome {
+    match (&call.file(0)?.kind, call.int(3)) {
+        (Kind::PipeReader(_) | Kind::PipeWriter(_), _) => Err(Errno::SPIPE.into()),
+        (_, 0..=5) => Ok(0),
+        _ => Err(Errno::INVAL.into()),
+    }
+}

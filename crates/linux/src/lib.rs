@@ -45,8 +45,8 @@
 //!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
 //!   where each of them waits, if there are several.
 //! - A call that waits when the machine's time is up starts anew with the next run.
-//! - A guest may lower its own limits (`setrlimit`). Those on descriptors and on the sizes of files hold from then on, for
-//!   files that it opens; others are only remembered.
+//! - A guest may lower its own limits (`setrlimit`). Those on descriptors and on the sizes of files hold from then on; others
+//!   are only remembered.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless

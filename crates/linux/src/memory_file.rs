@@ -48,7 +48,7 @@ impl MemoryFile {
 
     /// The same file opened again, with a position of its own.
     pub(crate) fn anew(&self) -> MemoryFile {
-        MemoryFile::new(self.path.clone(), self.inode.clone(), self.origin, self.limit)
+        MemoryFile::new(self.path.clone(), self.inode.clone(), self.origin, self.limit.clone())
     }
 
     pub(crate) fn len(&self) -> u64 {

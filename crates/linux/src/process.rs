@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::Linux;
 use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
-use crate::host_file::SizeLimit;
 
 /// The process, and its first thread.
 pub(crate) const PROCESS: u32 = 1000;
@@ -59,7 +58,7 @@ impl Process {
     }
 
     /// A soft limit that the guest has lowered.
-    pub(crate) fn lowered(&self, resource: u32) -> u64 {
+    fn lowered(&self, resource: u32) -> u64 {
         self.limits.get(&resource).map_or(UNLIMITED, |[soft, _]| *soft)
     }
 }
@@ -98,7 +97,7 @@ fn limits(call: &Call<'_>, resource: u32) -> Result<[u64; 2], Stop> {
     let most = match resource {
         resource::STACK => call.linux.layout.as_ref().ok_or(Stop::NotStarted)?.stack_size,
         resource::FILES => call.linux.descriptors.most() as u64,
-        resource::FILE_SIZE => call.linux.size_limit.bytes(),
+        resource::FILE_SIZE => call.linux.size_limit.most(),
         resource::ADDRESS_SPACE => call.memory.limit(),
         0..resource::COUNT => UNLIMITED,
         _ => return Err(Errno::INVAL.into()),
@@ -125,7 +124,7 @@ fn set_limits(call: &mut Call<'_>, resource: u32, new: u64) -> Result<(), Stop> 
         _ => {}
     }
     call.linux.process.limits.insert(resource, new);
-    call.linux.lower_descriptors();
+    call.linux.keep_to_limits();
     Ok(())
 }
 
@@ -150,15 +149,11 @@ pub(crate) fn prlimit64(call: &mut Call<'_>) -> Outcome {
 }
 
 impl Linux {
-    /// Sizes that files may be given which are opened now.
-    pub(crate) fn size_limit(&self) -> SizeLimit {
-        self.size_limit.lowered(self.process.lowered(resource::FILE_SIZE))
-    }
-
-    /// Has the table of descriptors keep to the limit that the guest has set.
-    pub(crate) fn lower_descriptors(&mut self) {
-        let lowered = usize::try_from(self.process.lowered(resource::FILES)).unwrap_or(usize::MAX);
-        self.descriptors.lower(lowered);
+    /// Has descriptors and files keep to the limits that the guest has lowered.
+    pub(crate) fn keep_to_limits(&mut self) {
+        let files = usize::try_from(self.process.lowered(resource::FILES)).unwrap_or(usize::MAX);
+        self.descriptors.lower(files);
+        self.size_limit.lower(self.process.lowered(resource::FILE_SIZE));
     }
 }
 
@@ -194,5 +189,21 @@ pub(crate) fn nothing(_: &mut Call<'_>) -> Outcome {
 
 /// There are no children.
 pub(crate) fn wait4(_: &mut Call<'_>) -> Outcome {
+    Err(Errno::CHILD.into())
+}
+
+pub(crate) fn waitid(call: &mut Call<'_>) -> Outcome {
+    const PROCESS_FILE: u32 = 3;
+    /// What is waited for: processes that have stopped, have ended, go on.
+    const EVENTS: u32 = 2 | 4 | 8;
+    const OPTIONS: u32 = EVENTS | 1 | 0x0100_0000 | 0xe000_0000;
+    match call.uint(0) {
+        _ if call.only(3, OPTIONS)? & EVENTS == 0 => return Err(Errno::INVAL.into()),
+        0 => {}
+        1..=PROCESS_FILE if call.int(1) < 0 => return Err(Errno::INVAL.into()),
+        1 | 2 => {}
+        PROCESS_FILE => drop(call.file(1)?),
+        _ => return Err(Errno::INVAL.into()),
+    }
     Err(Errno::CHILD.into())
 }

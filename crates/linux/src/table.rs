@@ -209,7 +209,7 @@ table! {
     92 personality;
     93 exit(1) => threads::exit;
     94 exit_group(1) => process::exit_group;
-    95 waitid;
+    95 waitid(5) => process::waitid;
     96 set_tid_address(1) => threads::set_tid_address;
     97 unshare;
     98 futex(6) => threads::futex;
@@ -337,7 +337,7 @@ table! {
     220 clone(5) => threads::clone;
     221 execve;
     222 mmap(6) => memory::mmap;
-    223 fadvise64(4) => io::advise;
+    223 fadvise64(4) => io::fadvise64;
     224 swapon;
     225 swapoff;
     226 mprotect(3) => memory::mprotect;

@@ -363,7 +363,7 @@ impl Linux {
             }
         }
         self.process = saved.process.clone();
-        self.lower_descriptors();
+        self.keep_to_limits();
         self.reactor.offers_functions = saved.offers_functions;
         self.reactor.is_ready = saved.is_ready;
         self.last_words.set(&saved.last_words);
@@ -457,7 +457,7 @@ impl Linux {
             names: &self.names,
             standard: self.standard.clone().map(Some),
             pipes,
-            limit: self.size_limit,
+            limit: self.size_limit.clone(),
             inodes,
             program: self.program.clone(),
         };
@@ -546,7 +546,7 @@ mod tests {
         fifo.make(Content::Fifo(Default::default()), 0o600, Timespec::default()).unwrap();
         let content = Content::File(crate::pages::Pages::new(linux.names.tree.space.clone()));
         let file = Inode::new(&linux.names.tree.space, content, 0o600, Timespec::default()).unwrap();
-        let file = MemoryFile::new(path("/tmp/file"), file, Origin::Guest, linux.size_limit);
+        let file = MemoryFile::new(path("/tmp/file"), file, Origin::Guest, linux.size_limit.clone());
         linux.descriptors.open(Kind::Directory(Directory::in_memory(path("/tmp/sub"), directory)), 0).unwrap();
         linux.descriptors.open(Kind::Memory(file), open::READ_WRITE).unwrap();
         let saved = linux.save().unwrap();

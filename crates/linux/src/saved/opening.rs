@@ -97,12 +97,12 @@ impl Opener<'_> {
             _ => return Err(Errno::INVAL.into()),
         }
         let path = GuestPath(vec![OsStr::from_bytes(name).to_owned()]);
-        Ok(MemoryFile::new(path, stand_in(Content::Given(Arc::default())), Origin::Guest, self.limit))
+        Ok(MemoryFile::new(path, stand_in(Content::Given(Arc::default())), Origin::Guest, self.limit.clone()))
     }
 
     fn open_memory(&self, path: &[u8], source: &MemorySource) -> Result<MemoryFile, Stop> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
-        let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit));
+        let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit.clone()));
         match source {
             MemorySource::Contents(contents) => return open(path, Inode::given(contents[..].into()), Origin::Made),
             MemorySource::Name | MemorySource::Private(_) => {}
@@ -120,8 +120,8 @@ impl Opener<'_> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
         let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
         let kind = match found.node {
-            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
-            Node::Virtual(name) => open_virtual(name, flags, Mode::empty(), self.limit)?,
+            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit.clone(), Patience::endless())?,
+            Node::Virtual(name) => open_virtual(name, flags, Mode::empty(), self.limit.clone())?,
             Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, DirectoryPlace::Own)),
             Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => {
                 Kind::Directory(Directory::in_memory(path, stand_in(Content::Directory(Entries::default()))))

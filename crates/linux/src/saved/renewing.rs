@@ -104,7 +104,7 @@ pub(super) fn renew(
 pub(super) fn renewed_private(saved: &File, old: &Kind, inodes: &[Arc<Inode>]) -> Option<Kind> {
     let SavedKind::Memory { source: MemorySource::Private(id), position, .. } = &saved.kind else { return None };
     let Kind::Memory(old) = old else { return None };
-    let file = MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
+    let file = MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit.clone());
     file.seek(SeekFrom::Start(*position)).ok()?;
     Some(Kind::Memory(file))
 }

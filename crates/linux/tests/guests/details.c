@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "show.h"
@@ -233,6 +234,19 @@ static void others(void) {
     SHOW(sched_setscheduler(0, SCHED_OTHER, &param));
     SHOW(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     SHOW(prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    siginfo_t info;
+    SHOW(waitid(P_ALL, 0, &info, WEXITED));
+    SHOW(waitid(P_ALL, 0, &info, WNOHANG));
+    SHOW(waitid(P_PID, 1, &info, WEXITED));
+    SHOW(waitid(7, 1, &info, WEXITED));
+    int ends[2];
+    pipe(ends);
+    SHOW(posix_fadvise(ends[0], 0, 0, POSIX_FADV_NORMAL) == ESPIPE);
+    close(ends[0]), close(ends[1]);
+    int file = open("advised", O_CREAT | O_RDWR, 0644);
+    SHOW(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED));
+    SHOW(posix_fadvise(file, 0, 0, 99) == EINVAL);
+    close(file), unlink("advised");
 }
 
 static char data[8192] __attribute__((aligned(4096)));

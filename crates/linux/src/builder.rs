@@ -339,6 +339,7 @@ impl Builder {
             size_limit,
             joined: self.joined,
             program: None,
+            image: std::sync::OnceLock::new(),
             layout: None,
             mappings: Default::default(),
             pending_opens: Default::default(),

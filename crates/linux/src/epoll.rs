@@ -73,8 +73,8 @@ pub(crate) fn epoll_ctl(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// What is to be told of the files that are watched: events and data, `most` at most; of those for which there was no room
-/// before comes first. And the host's streams that can bring more.
+/// What is to be told of the files that are watched: events and data, `most` at most; those for which there was no room before
+/// come first. And the host's streams that can bring more.
 fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: usize) -> (Vec<(u32, u64)>, u8) {
     let (mut told, mut streams) = (Vec::new(), 0);
     let mut watched = interests.lock();

@@ -204,6 +204,8 @@ pub struct Linux {
     pub(crate) joined: Option<joined::Joined>,
     /// The program's file, from [`start`] on.
     program: Option<std::sync::Arc<[u8]>>,
+    /// What was made of it, or of what it was joined with, once that was needed.
+    image: std::sync::OnceLock<Option<Box<riverrun::image::Image>>>,
     /// `None` until [`start`] has been called.
     pub(crate) layout: Option<memory::Layout>,
     /// Parts of files that stand in the guest's memory.

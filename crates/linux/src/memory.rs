@@ -8,6 +8,7 @@ use riverrun::{Memory, PAGE_SIZE, Perm};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::Linux;
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::OpenFile;
 use crate::regions::{CHUNK, discard, held, overlapping};
@@ -64,30 +65,43 @@ fn check_executable(call: &mut Call<'_>, range: &Range<u64>, perm: Perm) -> Resu
     if perm.contains(Perm::EXECUTE) && !has_text { Err(NO_NEW_CODE) } else { Ok(()) }
 }
 
-/// The program's image, with the libraries that it was joined with.
-fn image(call: &Call<'_>) -> Option<Image> {
-    let file = match &call.linux.joined {
-        Some(joined) => joined.bytes(),
-        None => call.linux.program().ok()?.clone(),
-    };
-    Image::parse(file).ok()
+/// Protections as the guest names them (`PROT_`).
+mod prot {
+    pub(super) const READ: u64 = 1;
+    pub(super) const WRITE: u64 = 2;
+    pub(super) const EXECUTE: u64 = 4;
+}
+
+impl Linux {
+    /// The program's image, with the libraries that it was joined with.
+    fn image(&self) -> Option<&Image> {
+        let file = || match &self.joined {
+            Some(joined) => Some(joined.bytes()),
+            None => self.program().ok().cloned(),
+        };
+        self.image.get_or_init(|| Image::parse(file()?).ok().map(Box::new)).as_deref()
+    }
 }
 
 /// Whether all of a range is in pages that have the program's text.
-fn is_text(call: &Call<'_>, range: &Range<u64>) -> bool {
+fn is_text(linux: &Linux, range: &Range<u64>) -> bool {
     let pages = |text: &Range<u64>| text.start & !(PAGE_SIZE - 1)..text.end.next_multiple_of(PAGE_SIZE);
     let has = |pages: Range<u64>| pages.start <= range.start && range.end <= pages.end;
-    image(call).is_some_and(|image| image.text().iter().map(pages).any(has))
+    linux.image().is_some_and(|image| image.text().iter().map(pages).any(has))
 }
 
 /// Fails if a range has text that the program has changed: it would not run.
 fn check_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
-    let Some(image) = image(call) else { return Ok(()) };
+    let Some(image) = call.linux.image() else { return Ok(()) };
     for text in image.text() {
-        let part = range.start.max(text.start)..range.end.min(text.end);
-        let bytes = if part.is_empty() { None } else { call.memory.slice(part.start, part.end - part.start).ok() };
-        if bytes.is_some() && bytes != image.text_bytes(part) {
-            return Err(NO_NEW_CODE);
+        let end = range.end.min(text.end);
+        for start in (range.start.max(text.start)..end).step_by(STEP) {
+            call.patience.check()?;
+            let part = start..end.min(start + STEP as u64);
+            let bytes = call.memory.slice(part.start, part.end - part.start).ok();
+            if bytes.is_some() && bytes != image.text_bytes(part) {
+                return Err(NO_NEW_CODE);
+            }
         }
     }
     Ok(())
@@ -95,9 +109,7 @@ fn check_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
 
 /// What `prot` allows; whatever may be written may be read.
 fn permissions(prot: u64) -> Result<Perm, Stop> {
-    const READ: u64 = 1;
-    const WRITE: u64 = 2;
-    const EXECUTE: u64 = 4;
+    use prot::{EXECUTE, READ, WRITE};
     if prot & !(READ | WRITE | EXECUTE) != 0 {
         return Err(Errno::INVAL.into());
     }
@@ -332,12 +344,11 @@ fn lighten(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
 }
 
 pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
-    const WRITE: u64 = 2;
-    const EXECUTE: u64 = 4;
+    use prot::{EXECUTE, WRITE};
     let range = range(call, Errno::NOMEM)?;
     // Dynamic linkers ask for both in the text of programs that may have relocations there: those of position-independent
     // programs with thread-local variables say so, by some linkers, and have none.
-    let is_relocated = call.args[2] & (WRITE | EXECUTE) == WRITE | EXECUTE && is_text(call, &range);
+    let is_relocated = call.args[2] & (WRITE | EXECUTE) == WRITE | EXECUTE && is_text(call.linux, &range);
     let perm = permissions(if is_relocated { call.args[2] & !EXECUTE } else { call.args[2] })?;
     if range.is_empty() {
         return Ok(0);

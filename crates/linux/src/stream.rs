@@ -170,10 +170,9 @@ impl Stream {
     pub(crate) fn poll(&self, events: PollFlags) -> PollFlags {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut asked = [PollFd::new(&self.fd, events)];
-        match poll(&mut asked, Some(&now)) {
-            _ if self.is_regular() => events,
-            Ok(_) => asked[0].revents(),
-            Err(_) => events,
+        match self.is_regular() || poll(&mut asked, Some(&now)).is_err() {
+            true => events,
+            false => asked[0].revents(),
         }
     }
 }

@@ -30,9 +30,9 @@ use crate::sampler::Sampler;
 
 /// How long the compiler takes to start and to link.
 const START: Duration = Duration::from_millis(75);
-/// To analyse a KiB of text, on a fast machine; and to compile a program again by what the last compilation has kept, for each
-/// KiB of its text.
+/// To analyse a KiB of text, on a fast machine.
 const ANALYSIS: Duration = Duration::from_micros(100);
+/// The same by what the last compilation has kept.
 const AGAIN: Duration = Duration::from_micros(20);
 /// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;

@@ -156,6 +156,7 @@ pub(crate) fn object(
     Ok(object)
 }
 
+/// The symbol of what a body refers to.
 fn symbol(names: &Names, name: &Name) -> String {
     match *name {
         Name::Function(start) => names.of(start),

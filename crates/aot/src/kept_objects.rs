@@ -11,6 +11,10 @@ use riverrun_vm::artifact::Header;
 use crate::error::CompileError;
 use crate::link::write;
 
+/// Bytes of text in which functions of a unit begin, where machine code is kept: a function that comes on top has those near
+/// it compiled again.
+pub(crate) const KEPT_UNIT: u64 = 4 << 10;
+
 /// A hash of what an object, or what else is kept, was made of.
 pub(crate) type Key = [u8; 32];
 

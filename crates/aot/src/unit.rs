@@ -16,7 +16,7 @@ use crate::budget::{Budget, work};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
-use crate::kept_objects::{KeptObjects, Key};
+use crate::kept_objects::{KEPT_UNIT, KeptObjects, Key};
 use crate::lift::{Callers, Ir, Surroundings, declare, host_abi_entries, lift};
 use crate::link::link;
 use crate::options::CompileOptions;
@@ -28,9 +28,6 @@ use crate::tables;
 
 /// Instructions in a unit: enough to inline among neighbours, few enough to distribute the work.
 const UNIT: usize = 8 << 10;
-/// Bytes of text in which functions of a unit begin, where machine code is kept: a function that comes on top has those near
-/// it compiled again.
-const KEPT_UNIT: u64 = 4 << 10;
 /// Host-ABI entry points in a unit.
 const ENTRIES: usize = 256;
 
@@ -257,20 +254,22 @@ struct Unit<'a> {
     functions: Vec<&'a Function>,
 }
 
-/// Adjacent functions of one back end, up to [`UNIT`] instructions, or those of [`KEPT_UNIT`] bytes if their code is kept;
+/// Adjacent functions of one back end, up to [`UNIT`] instructions, or those of [`KEPT_UNIT`] bytes if LLVM's code is kept;
 /// back ends in their order.
 fn units<'a>(functions: &'a [Function], quick: &BTreeSet<u64>, are_kept: bool) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
     for back_end in BackEnd::ALL {
         let all: Vec<&Function> =
             functions.iter().filter(|function| BackEnd::of(function, quick) == back_end).collect();
+        // Quick code is kept by the function.
+        let is_kept = are_kept && back_end != BackEnd::Quick;
         let mut rest = &all[..];
         while !rest.is_empty() {
             let mut size = 0;
             let first = rest[0].start / KEPT_UNIT;
             let fitting = rest.iter().take_while(|function| {
                 size += function.size();
-                size <= UNIT && (!are_kept || function.start / KEPT_UNIT == first)
+                size <= UNIT && (!is_kept || function.start / KEPT_UNIT == first)
             });
             let (unit, behind) = rest.split_at(fitting.count().max(1));
             units.push(Unit { callers: Callers::Guest, back_end, functions: unit.to_vec() });

@@ -6,14 +6,15 @@ use std::hash::{Hash, Hasher};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, ExternalName};
-use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::isa::{self, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, FinalizedRelocTarget};
+use cranelift_codegen::{Context, FinalizedMachReloc, FinalizedRelocTarget};
 use cranelift_frontend::FunctionBuilderContext;
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
 use riverrun_isa::{Format, Inst};
 use riverrun_vm::artifact::{Header, MAX_FRAME};
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::Function;
 use crate::error::CompileError;
@@ -80,8 +81,26 @@ struct Lifted {
     references: Vec<String>,
 }
 
-/// Compiles functions to an object, unless it was kept. Adds those to `left` that are left to the interpreter, as some already
-/// are.
+/// The machine code of a body, which is kept.
+#[derive(Serialize, Deserialize)]
+struct Body {
+    alignment: u32,
+    code: Vec<u8>,
+    /// Where instructions of the guest begin in it: the place and their address.
+    places: Vec<(u32, u32)>,
+    references: Vec<Reference>,
+}
+
+/// A place in a body that refers to a symbol, by its number.
+#[derive(Serialize, Deserialize)]
+struct Reference {
+    offset: u32,
+    addend: i64,
+    number: u32,
+}
+
+/// Compiles functions to an object, but for the code that was kept. Adds those to `left` that are left to the interpreter, as
+/// some already are.
 pub(crate) fn object(
     functions: &[&Function],
     surroundings: &impl Surroundings,
@@ -92,68 +111,65 @@ pub(crate) fn object(
 ) -> Result<Vec<u8>, CompileError> {
     let targets = [target(options, "speed")?, target(options, "none")?];
     let mut builders = FunctionBuilderContext::new();
-    let mut lifted = Vec::new();
-    for function in functions.iter().filter(|function| !left.contains(&function.start)) {
+    let mut context = Context::new();
+    let mut file = File::new(names);
+    for function in functions {
         surroundings.budget().check()?;
+        if left.contains(&function.start) {
+            continue;
+        }
         let is_strict = is_strict(function, surroundings);
         let mode = Mode { is_strict, space: options.space };
         let mut code = ir::Function::new();
         let isa = &*targets[usize::from(is_strict)];
         let references = lift(function, surroundings, mode, &mut code, &mut builders, isa);
         let references = references.iter().map(|name| symbol(names, name)).collect();
-        lifted.push(Lifted { start: function.start, is_strict, code, references });
-    }
-    let kept = kept.map(|kept| (kept, key(&lifted, left, names, options)));
-    if let Some(object) = kept.as_ref().and_then(|(kept, key)| kept.find(key)) {
-        return Ok(object);
-    }
-    let mut file = File::new(names);
-    left.iter().for_each(|&start| file.define_interpreted(start));
-    let mut context = Context::new();
-    let mut are_all = true;
-    for Lifted { start, is_strict, code, references } in lifted {
-        surroundings.budget().check()?;
-        context.clear();
-        context.func = code;
-        let failed = |error: String| CompileError::Cranelift(format!("{}: {error}", names.of(start)));
-        let code = context
-            .compile(&*targets[usize::from(is_strict)], &mut ControlPlane::default())
-            .map_err(|error| failed(error.inner.to_string()))?;
-        let frame = code.buffer.frame_layout().map_or(usize::MAX, |layout| layout.frame_to_fp_offset as usize);
-        // Six registers, the frame pointer and the return address are beside it.
-        if frame > MAX_FRAME / 2 {
-            are_all = false;
+        let lifted = Lifted { start: function.start, is_strict, code, references };
+        let kept = kept.map(|kept| (kept, key(&lifted, options)));
+        let found = kept.as_ref().and_then(|(kept, key)| postcard::from_bytes(&kept.find(key)?).ok());
+        let (start, references) = (lifted.start, lifted.references.clone());
+        let made = match found {
+            Some(body) => Ok(Some(body)),
+            None => body(lifted, isa, &mut context),
+        };
+        let made = made.map_err(|error| CompileError::Cranelift(format!("{}: {error}", names.of(start))))?;
+        let Some(body) = made else {
             left.insert(start);
-            file.define_interpreted(start);
             continue;
+        };
+        if let (Some((kept, key)), Ok(bytes)) = (kept, postcard::to_stdvec(&body)) {
+            kept.keep(key, &bytes);
         }
-        let thunks::Beginning { code: mut bytes, enter_at, direct } =
-            thunks::beginning((code.buffer.alignment as usize).max(ALIGNMENT as usize));
-        let body = bytes.len() as u64;
-        bytes.extend(code.buffer.data());
-        let relocs: Vec<_> = code.buffer.relocs().to_vec();
-        let at = file.define(start, &bytes, direct);
-        file.lines.add(at, start);
-        for place in code.buffer.get_srclocs_sorted().iter().filter(|place| !place.loc.is_default()) {
-            file.lines.add(at + body + u64::from(place.start), place.loc.bits().into());
-        }
-        file.refer(at + enter_at as u64, -4, thunks::ENTER.to_owned())?;
-        for reloc in relocs {
-            let (FinalizedRelocTarget::ExternalName(ExternalName::User(name)), Reloc::X86CallPCRel4 | Reloc::X86PCRel4) =
-                (&reloc.target, reloc.kind)
-            else {
-                return Err(failed(format!("it refers to {:?} by {:?}", reloc.target, reloc.kind)));
-            };
-            let number = context.func.params.user_named_funcs()[*name].index;
-            file.refer(at + body + u64::from(reloc.offset), reloc.addend, references[number as usize].clone())?;
-        }
+        file.define_body(start, &body, &references)?;
     }
+    left.iter().for_each(|&start| file.define_interpreted(start));
     file.finish()?;
-    let object = file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))?;
-    if let Some((kept, key)) = kept.filter(|_| are_all) {
-        kept.keep(key, &object);
+    file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
+}
+
+/// Makes machine code of a function; `None` if its frame is too large.
+fn body(lifted: Lifted, isa: &dyn TargetIsa, context: &mut Context) -> Result<Option<Body>, String> {
+    context.clear();
+    context.func = lifted.code;
+    let code = context.compile(isa, &mut ControlPlane::default()).map_err(|error| error.inner.to_string())?;
+    let frame = code.buffer.frame_layout().map_or(usize::MAX, |layout| layout.frame_to_fp_offset as usize);
+    // Six registers, the frame pointer and the return address are beside it.
+    if frame > MAX_FRAME / 2 {
+        return Ok(None);
     }
-    Ok(object)
+    let places = code.buffer.get_srclocs_sorted().iter().filter(|place| !place.loc.is_default());
+    let places = places.map(|place| (place.start, place.loc.bits())).collect();
+    let (alignment, bytes, relocs) =
+        (code.buffer.alignment, code.buffer.data().to_vec(), code.buffer.relocs().to_vec());
+    let reference = |reloc: &FinalizedMachReloc| match (&reloc.target, reloc.kind) {
+        (FinalizedRelocTarget::ExternalName(ExternalName::User(name)), Reloc::X86CallPCRel4 | Reloc::X86PCRel4) => {
+            let number = context.func.params.user_named_funcs()[*name].index;
+            Ok(Reference { offset: reloc.offset, addend: reloc.addend, number })
+        }
+        (target, kind) => Err(format!("it refers to {target:?} by {kind:?}")),
+    };
+    let references = relocs.iter().map(reference).collect::<Result<_, _>>()?;
+    Ok(Some(Body { alignment, code: bytes, places, references }))
 }
 
 /// The symbol of what a body refers to.
@@ -168,17 +184,15 @@ fn symbol(names: &Names, name: &Name) -> String {
     }
 }
 
-/// A hash of all that the object depends on.
-fn key(lifted: &[Lifted], left: &BTreeSet<u64>, names: &Names, options: &CompileOptions) -> Key {
+/// A hash of all that a body depends on.
+fn key(lifted: &Lifted, options: &CompileOptions) -> Key {
     let features: Vec<&str> = options.cpu.features().names().collect();
-    let left: Vec<(u64, String)> = left.iter().map(|&start| (start, names.of(start))).collect();
-    let mut content = Bytes(format!("quick {features:?} {left:?}\n").into_bytes());
-    for Lifted { start, is_strict, code, references } in lifted {
-        let functions = code.params.user_named_funcs().values();
-        (names.of(*start), start, is_strict, references).hash(&mut content);
-        (code.params.base_srcloc(), functions.map(|name| name.index).collect::<Vec<u32>>()).hash(&mut content);
-        code.stencil.hash(&mut content);
-    }
+    let Lifted { start, is_strict, code, references } = lifted;
+    let mut content = Bytes(format!("quick {features:?} {start:x}\n").into_bytes());
+    let functions = code.params.user_named_funcs().values();
+    (is_strict, references).hash(&mut content);
+    (code.params.base_srcloc(), functions.map(|name| name.index).collect::<Vec<u32>>()).hash(&mut content);
+    code.stencil.hash(&mut content);
     Header::hash(&content.0)
 }
 
@@ -244,6 +258,25 @@ impl File<'_> {
                 flags: SymbolFlags::None,
             })
         })
+    }
+
+    /// Adds a function with its body, which refers to these symbols.
+    fn define_body(&mut self, start: u64, body: &Body, symbols: &[String]) -> Result<(), CompileError> {
+        let thunks::Beginning { code: mut bytes, enter_at, direct } =
+            thunks::beginning((body.alignment as usize).max(ALIGNMENT as usize));
+        let body_at = bytes.len() as u64;
+        bytes.extend(&body.code);
+        let at = self.define(start, &bytes, direct);
+        self.lines.add(at, start);
+        for &(place, address) in &body.places {
+            self.lines.add(at + body_at + u64::from(place), address.into());
+        }
+        self.refer(at + enter_at as u64, -4, thunks::ENTER.to_owned())?;
+        for reference in &body.references {
+            let symbol = symbols.get(reference.number as usize).cloned().unwrap_or_default();
+            self.refer(at + body_at + u64::from(reference.offset), reference.addend, symbol)?;
+        }
+        Ok(())
     }
 
     /// Adds the code of the function that begins at an address, which bodies enter at this place in it; returns its place.

@@ -17,6 +17,7 @@ mod lift;
 mod link;
 mod listing;
 mod names;
+mod optimised;
 mod options;
 mod program;
 mod quick;

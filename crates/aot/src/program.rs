@@ -12,6 +12,7 @@ use crate::error::CompileError;
 use crate::facts::{Facts, Found};
 use crate::lift::{KnownLibcall, Surroundings};
 use crate::names::Names;
+use crate::optimised::Optimised;
 use crate::options::CompileOptions;
 use crate::selection::{self, Selection};
 
@@ -52,7 +53,10 @@ impl<'a> Program<'a> {
         let text = Text::new(image, abilities);
         let Found { facts, functions, mut liveness } =
             Facts::find(&text, &imports, selection, seeks_libcalls, &budget)?;
-        let recognised = facts.libcalls().filter(|_| seeks_libcalls);
+        let optimised = selection.kept().filter(|_| options.quick == Quick::Most).and_then(Optimised::kept);
+        // LLVM's code that is kept calls them.
+        let has_libcalls = seeks_libcalls || optimised.is_some() && !options.is_precise();
+        let recognised = facts.libcalls().filter(|_| has_libcalls);
         let known = recognised.filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))
@@ -61,9 +65,14 @@ impl<'a> Program<'a> {
         let starts: BTreeSet<u64> = facts.starts().collect();
         let mut functions = selection.of(functions, &mut liveness, &imports);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
-        let quick = selection::quick(selection, options.quick, &functions).map(|function| function.start);
+        let optimised = optimised.map(|optimised| optimised.unchanged(&functions));
+        let quick =
+            selection::quick(selection, options.quick, optimised.as_ref(), &functions).map(|function| function.start);
         // Functions that do something else first are LLVM's.
-        let quick = quick.filter(|start| !known.contains_key(start)).collect();
+        let quick: BTreeSet<u64> = quick.filter(|start| !known.contains_key(start)).collect();
+        if let Some(kept) = selection.kept() {
+            Optimised::of(functions.iter().filter(|function| !quick.contains(&function.start))).keep(kept);
+        }
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),

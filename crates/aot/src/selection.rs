@@ -2,6 +2,7 @@
 //! analyses see the whole program in any case.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use riverrun_program::Profile;
@@ -97,16 +98,21 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Those functions of a selection that are compiled by the quick back end.
+/// Those functions of a selection that are compiled by the quick back end; of `optimised` ones LLVM's code is kept, if there
+/// was a compilation before.
 pub(crate) fn quick<'f>(
     selection: Selection<'_>,
     quick: Quick,
+    optimised: Option<&BTreeSet<u64>>,
     functions: &'f [Function],
 ) -> impl Iterator<Item = &'f Function> {
     functions.iter().filter(move |function| match (quick, selection) {
         (Quick::Nothing, _) | (Quick::Cold, Selection::All) => false,
         (Quick::Cold, Selection::Hot { profile, .. }) => !pays(profile, function, PAYS),
-        (Quick::Most, Selection::Hot { profile, .. }) => !pays(profile, function, PAYS_AT_ONCE),
+        (Quick::Most, Selection::Hot { profile, .. }) => match optimised {
+            Some(optimised) => !optimised.contains(&function.start),
+            None => !pays(profile, function, PAYS_AT_ONCE),
+        },
         (Quick::Most, Selection::All) | (Quick::All, _) => true,
     })
 }
@@ -176,7 +182,7 @@ ret
             profile.add(functions[0].start, 1);
             let selection = Selection::Hot { profile: &profile, work: u64::MAX, kept: None };
             [Quick::Nothing, Quick::Cold, Quick::Most, Quick::All]
-                .map(|which| quick(selection, which, &functions).count() == 1)
+                .map(|which| quick(selection, which, None, &functions).count() == 1)
         };
         assert_eq!(is_quick(expected * 4), [false, false, false, true]);
         assert_eq!(is_quick(expected), [false, false, true, true]);

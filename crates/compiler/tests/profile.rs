@@ -133,12 +133,13 @@ fn blocks_that_control_has_not_reached_are_left_out() {
 fn machine_code_is_kept_for_the_next_compilation() {
     let guest = Guest::new();
     let file = guest.path("objects");
-    for quick in [&[][..], &["--quick=cold"], &["--quick=most"]] {
+    // LLVM's with samples, quick code without.
+    for (quick, count) in [(&[][..], 1), (&["--quick=cold"], 1), (&["--quick=most"], 0)] {
         let compile = |samples: &[(u64, u64)]| {
             guest.compiled(samples, &[quick, &["--objects", file.to_str().unwrap()]].concat());
             (std::fs::read(guest.path("guest.rro")).unwrap(), std::fs::read(&file).unwrap())
         };
-        let all = [(FIRST, 1), (SECOND, 1), (FOURTH, 1)];
+        let all = [(FIRST, count), (SECOND, count), (FOURTH, count)];
         std::fs::write(&file, "damaged").unwrap();
         let first = compile(&all);
         assert_eq!(compile(&all), first);
@@ -154,6 +155,28 @@ fn machine_code_is_kept_for_the_next_compilation() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_riverrun-compile")).args(["--objects", "x", "guest"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("--objects goes with --profile"));
+}
+
+#[test]
+fn quick_code_leaves_in_place_what_llvm_has_compiled() {
+    let guest = Guest::new();
+    let file = guest.path("objects");
+    let compile = |samples: &[(u64, u64)], quick: &[&str]| {
+        guest.compiled(samples, &[quick, &["--objects", file.to_str().unwrap()]].concat());
+        std::fs::read(guest.path("guest.rro")).unwrap()
+    };
+    let hot = [(FIRST, 0), (SECOND, 0)];
+    let quick = compile(&hot, &["--quick=most"]);
+    std::fs::remove_file(&file).unwrap();
+    let by_llvm = compile(&hot, &[]);
+    assert_ne!(quick, by_llvm);
+    assert_eq!(compile(&hot, &["--quick=most"]), by_llvm);
+    // Another one is quick code, now and when the first two are all again.
+    let more = [&hot[..], &[(FOURTH, 1)]].concat();
+    let with_another = compile(&more, &["--quick=most"]);
+    assert_eq!(compile(&more, &["--quick=most"]), with_another);
+    assert_eq!(compile(&hot, &["--quick=most"]), by_llvm);
+    assert_ne!(compile(&more, &[]), with_another);
 }
 
 #[test]

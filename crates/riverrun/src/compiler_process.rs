@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use riverrun_vm::AddressSpace;
 use riverrun_vm::artifact::Quick;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Threads of the compiler at most: there are seldom more long functions at once.
 const MAX_THREADS: usize = 4;
@@ -93,6 +94,11 @@ impl CompilerCall<'_> {
 /// How many processors this process may use.
 pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// What all threads of this process have taken of the processor so far, and not its children.
+pub(crate) fn processor_time() -> Duration {
+    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or(Duration::MAX)
 }
 
 /// How many threads the compiler has where there are so many processors: half as many. The guest runs on the others.

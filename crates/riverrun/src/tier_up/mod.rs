@@ -7,10 +7,14 @@
 //!
 //! The first code is quick code, but for what is so hot that LLVM's is soon worthwhile. Once the process has worked with
 //! that for half as long as making it took, LLVM's code of what is hot takes its place, with quick code of the rest; and
-//! much later LLVM's code of all, for what has got hot since.
+//! much later LLVM's code of all, for what has got hot since. If the program comes to spend most of its time in code that
+//! is not compiled, quick code of that comes first again, beside LLVM's code that there is.
 //!
 //! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
 //! Quick code makes no samples: while it runs, the processor time of the process counts.
+
+mod files;
+mod settings;
 
 use std::cell::Cell;
 use std::fs::{File, TryLockError};
@@ -21,12 +25,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
+use riverrun_vm::AddressSpace;
 use riverrun_vm::artifact::{Artifact, LLVM_INSTRUCTION, Options, ProgramHash, Quick};
-use riverrun_vm::{AddressSpace, write_whole};
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::compiler_process::{CompilerCall, processors};
+use crate::compiler_process::{CompilerCall, processor_time, processors};
 use crate::sampler::Sampler;
+use crate::tier_up::files::{hot_beside, profile_beside, write_profile};
+pub use crate::tier_up::settings::{TierUp, TierUpStatistics};
 
 /// How long the compiler takes to start and to link.
 const START: Duration = Duration::from_millis(75);
@@ -59,55 +64,10 @@ const COMPILATIONS: usize = 16;
 /// What is said where a program has ended before its compilation.
 pub(crate) const GONE: &str = "the program is gone";
 
-/// What a compilation may take.
-const MAX_TIME: Duration = Duration::from_secs(120);
 /// Between two looks at the compiler.
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Between two looks at the processor time of a process that does little.
 const LONG_INTERVAL: Duration = Duration::from_millis(100);
-
-/// How programs are compiled while they run: [`Config::tier_up`](crate::Config::tier_up).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TierUp {
-    compiler: PathBuf,
-    pub(crate) fuel: bool,
-    max_time: Duration,
-}
-
-impl TierUp {
-    /// By this compiler: the program `riverrun-compile`, which comes with the command. A name without a slash is searched
-    /// for as commands are.
-    pub fn new(compiler: impl AsRef<Path>) -> TierUp {
-        TierUp { compiler: compiler.as_ref().to_owned(), fuel: false, max_time: MAX_TIME }
-    }
-
-    /// Whether the code counts instructions. Machines with a limit of fuel use no other; it is somewhat slower.
-    pub fn fuel(self, fuel: bool) -> TierUp {
-        TierUp { fuel, ..self }
-    }
-}
-
-/// What was compiled of a program while it ran: [`Program::tier_up`](crate::Program::tier_up).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TierUpStatistics {
-    /// Samples of interpreted code so far, each of 524,288 instructions, earlier runs included that are in the cache.
-    pub samples: u64,
-    /// Compilations that were successful, in this process.
-    pub compilations: usize,
-    /// Functions that have compiled code now.
-    pub functions: usize,
-    /// How long the compiler has run, in this process.
-    pub time: Duration,
-    /// Whether the compiler is running.
-    pub is_compiling: bool,
-    /// Whether the code is quick code, which LLVM's follows.
-    pub is_quick: bool,
-    /// When there was the present code, after the program was loaded.
-    pub since: Duration,
-    /// Why nothing is compiled any more, if that is so.
-    pub failure: Option<String>,
-}
 
 /// What is known about a program that is compiled as it runs.
 #[derive(Debug)]
@@ -120,8 +80,14 @@ struct State {
     child: Option<Child>,
     /// Where the compiler's files are if there is no cache.
     folder: Option<tempfile::TempDir>,
-    /// What is quick code of the best code so far, or else of the first: no other takes its place that has more.
+    /// What is quick code of the present code, or else of the first. No other takes its place that has more, unless most of
+    /// the time is spent in code that is not compiled.
     quick: Quick,
+    /// How long making the present quick code has taken.
+    quick_took: Duration,
+    /// The time in code that is not compiled, and that of the process, when the former was half of what makes another
+    /// compilation worthwhile.
+    halfway: Option<[Duration; 2]>,
     /// Whether the program has been compiled before.
     has_code: bool,
     /// Whether a thread waits until better code is worthwhile.
@@ -175,6 +141,8 @@ impl TieringUp {
             folder: None,
             // Quick code does not count.
             quick: if settings.fuel { Quick::Nothing } else { Quick::Most },
+            quick_took: Duration::ZERO,
+            halfway: None,
             has_code: false,
             is_waiting: false,
             quick_since: None,
@@ -236,6 +204,11 @@ impl TieringUp {
     /// Adds a sample in the code that was reached at its beginning, which has taken so long; returns a compilation if that is
     /// worthwhile now.
     pub(crate) fn sample(&self, pc: u64, beginning: u64, time: Duration) -> Option<Job> {
+        self.sample_by(processor_time, pc, beginning, time)
+    }
+
+    /// The same by a clock of the process.
+    fn sample_by(&self, now: impl Fn() -> Duration, pc: u64, beginning: u64, time: Duration) -> Option<Job> {
         let mut state = self.0.state();
         let profile = &mut state.profile;
         profile.add(pc, 1);
@@ -245,20 +218,24 @@ impl TieringUp {
         if !is_known {
             state.profile.uncompiled = state.profile.uncompiled.saturating_add(time);
         }
+        let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed(&state));
+        if state.halfway.is_none() && state.profile.uncompiled >= fixed / 2 {
+            state.halfway = Some([state.profile.uncompiled, now()]);
+        }
         let statistics = &state.statistics;
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations >= COMPILATIONS {
             return None;
         }
-        // LLVM's code, which is about to be made, has it as well.
-        if state.is_waiting && state.quick >= Quick::Most {
-            return None;
-        }
-        let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed(&state));
         // The analysis alone should take no longer than that.
         if interpreted < SECOND.max(fixed) || state.profile.uncompiled < fixed {
             return None;
         }
-        let quick = state.quick;
+        let quick = match state.is_mostly_uncompiled(now) {
+            true if !self.0.settings.fuel => Quick::Most,
+            // LLVM's code, which is about to be made, has it as well.
+            _ if state.is_waiting && state.quick >= Quick::Most => return None,
+            _ => state.quick,
+        };
         Some(Shared::job(&self.0, &mut state, quick, interpreted))
     }
 
@@ -304,6 +281,13 @@ impl State {
         }
     }
 
+    /// Whether the process has spent most of its time in code that is not compiled, since it was halfway to a compilation.
+    fn is_mostly_uncompiled(&self, now: impl Fn() -> Duration) -> bool {
+        self.halfway.is_some_and(|[uncompiled, then]| {
+            2 * self.profile.uncompiled.saturating_sub(uncompiled) >= now().saturating_sub(then)
+        })
+    }
+
     /// How long this process and earlier ones have worked that had quick code.
     fn in_quick_code(&self) -> Duration {
         let here = self.quick_since.map_or(Duration::ZERO, |since| processor_time().saturating_sub(since));
@@ -324,7 +308,7 @@ impl Shared {
     /// A compilation of a program that has run for so long.
     fn job(this: &Arc<Shared>, state: &mut State, quick: Quick, time: Duration) -> Job {
         state.statistics.is_compiling = true;
-        state.profile.uncompiled = Duration::ZERO;
+        (state.profile.uncompiled, state.halfway) = (Duration::ZERO, None);
         // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
         let left = time.saturating_mul(LONGER).saturating_sub(this.fixed(state));
         let by_llvm = (left.as_nanos() / LLVM_INSTRUCTION.as_nanos()) as u64;
@@ -336,31 +320,37 @@ impl Shared {
     /// thread does this. There is so much code, and `took` is how long quick code of it took, if that is known.
     fn optimise(this: &Arc<Shared>, size: usize, took: Option<Duration>, work: &impl Work) {
         let instructions = u32::try_from(size as u64 / QUICK_BYTES).unwrap_or(u32::MAX);
-        let expected = this.fixed(&this.state()).saturating_add(LLVM_INSTRUCTION.saturating_mul(instructions));
-        let took = took.unwrap_or(expected / SLOWER);
-        if replace(&mut this.state().is_waiting, true) {
+        let mut state = this.state();
+        if replace(&mut state.is_waiting, true) {
             return;
         }
+        let expected = this.fixed(&state).saturating_add(LLVM_INSTRUCTION.saturating_mul(instructions));
+        let took = took.unwrap_or(expected / SLOWER);
+        state.quick_took = took;
+        drop(state);
         loop {
             let mut state = this.state();
-            let (quick, pays_after) = match state.quick {
-                Quick::Most | Quick::All => (Quick::Cold, took / PAYS_EARLY),
-                Quick::Cold => (Quick::Nothing, WHOLE_PAYS * SLOWER * took),
-                Quick::Nothing => return,
-            };
             state.quick_since = Some(processor_time());
-            loop {
+            let quick = loop {
+                let (quick, pays_after) = match state.quick {
+                    Quick::Most | Quick::All => (Quick::Cold, state.quick_took / PAYS_EARLY),
+                    Quick::Cold => (Quick::Nothing, WHOLE_PAYS * SLOWER * took),
+                    Quick::Nothing => {
+                        (state.is_waiting, state.quick_since) = (false, None);
+                        return;
+                    }
+                };
                 if state.is_over || state.statistics.failure.is_some() {
                     return;
                 }
                 let left = pays_after.saturating_sub(state.in_quick_code());
                 if left.is_zero() && !state.statistics.is_compiling {
-                    break;
+                    break quick;
                 }
                 // All processors may work for the process at once.
                 let waited = this.changed.wait_timeout(state, (left / processors() as u32).max(LONG_INTERVAL));
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
+            };
             let time = state.profile.interpreted.saturating_add(expected);
             let job = Shared::job(this, &mut state, quick, time);
             drop(state);
@@ -388,20 +378,6 @@ impl Shared {
         };
         Ok((folder.path().join("profile"), folder.path().join("hot.rro")))
     }
-}
-
-fn profile_beside(cached: &Path) -> PathBuf {
-    cached.with_extension("profile")
-}
-
-fn hot_beside(cached: &Path) -> PathBuf {
-    cached.with_extension("hot.rro")
-}
-
-/// Writes a profile, and makes its folder.
-fn write_profile(path: &Path, profile: &Profile) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    write_whole(path, profile.to_string().as_bytes())
 }
 
 /// Compiles a program, gives it the code, and says how much that is and how it was compiled.
@@ -434,7 +410,10 @@ impl Job {
             Ok((size, options)) => {
                 state.statistics.compilations += 1;
                 state.statistics.since = self.shared.begin.elapsed();
-                if options.quick < state.quick {
+                if options.quick >= Quick::Most {
+                    state.quick_took = took.unwrap_or(state.quick_took);
+                }
+                if options.quick != state.quick {
                     // The next wait begins, unless there is no quick code left.
                     state.profile.quick = Duration::ZERO;
                     let waits = state.quick_since.is_some() && options.quick != Quick::Nothing;
@@ -562,11 +541,6 @@ impl Job {
     }
 }
 
-/// What all threads of this process have taken of the processor so far, and not its children.
-fn processor_time() -> Duration {
-    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or(Duration::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -682,6 +656,15 @@ mod tests {
         panic!("nothing in {:?} of work", processor_time());
     }
 
+    /// The compilation that some more samples bring, while the process takes so many times as long.
+    fn compilation(tiering: &TieringUp, times: u32) -> Option<Job> {
+        let clock = Cell::new(times * tiering.0.state().profile.interpreted);
+        (0..10 * SAMPLES).find_map(|pc| {
+            clock.set(clock.get() + times * SAMPLE);
+            tiering.sample_by(|| clock.get(), pc, pc, SAMPLE)
+        })
+    }
+
     fn tiering(settings: &TierUp) -> TieringUp {
         TieringUp::new(settings, AddressSpace::LARGEST, None, 0)
     }
@@ -689,7 +672,7 @@ mod tests {
     #[test]
     fn quick_code_comes_first_and_llvm_follows() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = || (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
+        let sample = || compilation(&tiering, 4).unwrap();
         let (work, done) = noted(0);
         sample().start(work);
         assert_eq!([next(&done), next(&done), next(&done)], [Quick::Most, Quick::Cold, Quick::Nothing]);
@@ -711,22 +694,41 @@ mod tests {
     #[test]
     fn no_more_quick_code_is_made_where_llvm_follows() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = || (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE));
         // The thread that waits has an hour of work to wait for.
         tiering.optimise_later(1 << 40, noted(0).0);
         while tiering.0.state().quick_since.is_none() {
             std::thread::sleep(INTERVAL);
         }
-        assert!(sample().is_none());
+        assert!(compilation(&tiering, 4).is_none());
         tiering.0.state().quick = Quick::Cold;
-        assert!(sample().is_some());
+        assert_eq!(compilation(&tiering, 4).unwrap().quick, Quick::Cold);
+    }
+
+    #[test]
+    fn quick_code_comes_first_again_where_most_of_the_time_goes_to_other_code() {
+        let tiering = tiering(&TierUp::new("none"));
+        for _ in 0..2 {
+            let (work, done) = noted(0);
+            compilation(&tiering, 1).unwrap().start(work);
+            assert_eq!([next(&done), next(&done), next(&done)], [Quick::Most, Quick::Cold, Quick::Nothing]);
+            // Its thread ends when there is no quick code left.
+            while tiering.0.state().is_waiting {
+                std::thread::sleep(INTERVAL);
+            }
+        }
+        // Where LLVM's code is awaited, that begins after the quick code.
+        tiering.0.state().quick = Quick::Most;
+        tiering.optimise_later(1 << 40, noted(0).0);
+        while tiering.0.state().quick_since.is_none() {
+            std::thread::sleep(INTERVAL);
+        }
+        assert_eq!(compilation(&tiering, 1).unwrap().quick, Quick::Most);
     }
 
     #[test]
     fn code_that_counts_is_made_by_llvm_alone() {
         let tiering = tiering(&TierUp::new("none").fuel(true));
-        let job = (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
-        assert_eq!(job.quick, Quick::Nothing);
+        assert_eq!(compilation(&tiering, 1).unwrap().quick, Quick::Nothing);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub enum Quick {
     /// Those for which a profile has too little time, or no samples, to make LLVM's code worthwhile; none if there is no
     /// profile.
     Cold,
-    /// All but those for which a profile has many times as long as LLVM takes; all if there is no profile.
+    /// All but those for which a profile has many times as long as LLVM takes, or once there is kept code those of which LLVM's
+    /// is kept; all if there is no profile.
     Most,
     /// All.
     All,

@@ -1,0 +1,21 @@
+//! The files of a program that is compiled as it runs: beside the whole program's artifact in the cache, or in a folder of
+//! their own.
+
+use std::path::{Path, PathBuf};
+
+use riverrun_program::Profile;
+use riverrun_vm::write_whole;
+
+pub(super) fn profile_beside(cached: &Path) -> PathBuf {
+    cached.with_extension("profile")
+}
+
+pub(super) fn hot_beside(cached: &Path) -> PathBuf {
+    cached.with_extension("hot.rro")
+}
+
+/// Writes a profile, and makes its folder.
+pub(super) fn write_profile(path: &Path, profile: &Profile) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    write_whole(path, profile.to_string().as_bytes())
+}

@@ -9,8 +9,10 @@ use crate::abi::{Layout, at, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
 use crate::guest_path::GuestPath;
+use crate::held_locks::HeldLocks;
 use crate::host_file::SizeLimit;
 use crate::local::Local;
+use crate::locks;
 use crate::memfd;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
@@ -37,6 +39,8 @@ pub(crate) struct Descriptors {
     most: usize,
     /// The same, or what the guest has lowered it to.
     limit: usize,
+    /// The record locks of the guest's process, which end where descriptors are closed.
+    pub(crate) held_locks: HeldLocks,
 }
 
 /// The standard streams as open files.
@@ -62,7 +66,7 @@ impl Descriptors {
     pub(crate) fn new(files: [Arc<OpenFile>; 3], limit: usize) -> Descriptors {
         let slot = |file| Some(Slot { file, close_on_exec: false });
         let most = limit.min(MAX_LIMIT);
-        Descriptors { slots: files.map(slot).into(), most, limit: most }
+        Descriptors { slots: files.map(slot).into(), most, limit: most, held_locks: HeldLocks::default() }
     }
 
     /// What the host has set.
@@ -178,12 +182,20 @@ impl Descriptors {
         if fd >= self.slots.len() {
             self.slots.resize(fd + 1, None);
         }
+        self.empty(fd);
         self.slots[fd] = Some(slot);
+    }
+
+    /// Closes a descriptor, if it is open: the only way in which the guest does.
+    fn empty(&mut self, fd: usize) {
+        if let Some(slot) = self.slots.get_mut(fd).and_then(Option::take) {
+            self.held_locks.closed(&slot.file);
+        }
     }
 
     pub(crate) fn close(&mut self, fd: i32) -> Result<(), Stop> {
         self.slot(fd)?;
-        self.slots[fd as usize] = None;
+        self.empty(fd as usize);
         Ok(())
     }
 }
@@ -241,11 +253,11 @@ pub(crate) fn close_range(call: &mut Call<'_>) -> Outcome {
     if first > last {
         return Err(Errno::INVAL.into());
     }
-    let slots = &mut call.linux.descriptors.slots;
-    for slot in slots.iter_mut().take((last as usize).saturating_add(1)).skip(first as usize) {
-        match (flags, &mut *slot) {
+    let descriptors = &mut call.linux.descriptors;
+    for fd in first as usize..descriptors.slots.len().min((last as usize).saturating_add(1)) {
+        match (flags, &mut descriptors.slots[fd]) {
             (CLOSE_ON_EXEC, Some(slot)) => slot.close_on_exec = true,
-            _ => *slot = None,
+            _ => descriptors.empty(fd),
         }
     }
     Ok(0)
@@ -299,19 +311,12 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
     const F_SETFD: i32 = 2;
     const F_GETFL: i32 = 3;
     const F_SETFL: i32 = 4;
-    const F_GETLK: i32 = 5;
-    const F_SETLK: i32 = 6;
-    const F_SETLKW: i32 = 7;
-    const F_OFD_GETLK: i32 = 36;
-    const F_OFD_SETLK: i32 = 37;
-    const F_OFD_SETLKW: i32 = 38;
     const F_DUPFD_CLOEXEC: i32 = 1030;
     const F_SETPIPE_SZ: i32 = 1031;
     const F_GETPIPE_SZ: i32 = 1032;
     const F_ADD_SEALS: i32 = 1033;
     const F_GET_SEALS: i32 = 1034;
     const FD_CLOEXEC: u32 = 1;
-    const F_UNLCK: u16 = 2;
     let (fd, argument) = (call.int(0), call.uint(2));
     let descriptors = &mut call.linux.descriptors;
     let limit = descriptors.limit();
@@ -346,20 +351,8 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         },
         F_ADD_SEALS => memfd::add_seals(&slot.file.clone(), argument, &call.linux.mappings),
         F_GET_SEALS => memfd::seals(&slot.file),
-        // A machine has one process, so no other one holds a lock.
-        F_GETLK | F_OFD_GETLK => Layout::new().u16(F_UNLCK).store(call.memory, call.args[2]),
-        F_SETLK | F_SETLKW | F_OFD_SETLK | F_OFD_SETLKW => {
-            const STRUCT_FLOCK: u64 = 32;
-            call.memory.slice(call.args[2], STRUCT_FLOCK)?;
-            Ok(0)
-        }
-        _ => Err(Errno::INVAL.into()),
+        command => locks::control(call, command),
     }
-}
-
-pub(crate) fn flock(call: &mut Call<'_>) -> Outcome {
-    call.file(0)?;
-    Ok(0)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
     if entries.is_empty() {
         entries = match &directory.place {
             DirectoryPlace::Own => entries,
-            DirectoryPlace::Host(fd) => host_entries(fd, &own, room)?,
+            DirectoryPlace::Host(fd, _) => host_entries(fd, &own, room)?,
             DirectoryPlace::Memory(memory) => memory_entries(memory, &own, room)?,
             DirectoryPlace::Virtual(directory) => virtual_entries(directory, &own, room)?,
         };
@@ -91,7 +91,7 @@ fn own_names(linux: &Linux, directory: &Directory) -> BTreeSet<OsString> {
     if own::is_descriptors(&directory.path) {
         own.extend(linux.descriptors.numbers().map(|number| number.to_string().into()));
     }
-    if !matches!(directory.place, DirectoryPlace::Host(_)) {
+    if !matches!(directory.place, DirectoryPlace::Host(..)) {
         own.extend([".", ".."].map(OsString::from));
     }
     own
@@ -197,7 +197,7 @@ impl Directory {
 
     /// Goes on reading there, in the same directory or one that has been opened anew.
     pub(crate) fn place(&self, position: DirectoryPosition) -> Result<(), Stop> {
-        if let (DirectoryPlace::Host(fd), 1..) = (&self.place, position.host) {
+        if let (DirectoryPlace::Host(fd, _), 1..) = (&self.place, position.host) {
             // A directory of ext4 that is first read at its end stays empty, also from its beginning on.
             rustix::fs::seek(fd, SeekFrom::Start(0))?;
             host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
@@ -213,7 +213,7 @@ impl Directory {
     /// Changes the position behind the guest's own entries.
     fn seek_behind_own(&self, to: SeekFrom) -> Outcome {
         match (&self.place, to) {
-            (DirectoryPlace::Host(fd), to) => Ok(rustix::fs::seek(fd, to)?),
+            (DirectoryPlace::Host(fd, _), to) => Ok(rustix::fs::seek(fd, to)?),
             (DirectoryPlace::Memory(memory), to) => {
                 let mut position = memory.position.lock().unwrap_or_else(PoisonError::into_inner);
                 if let SeekFrom::Start(to) = to {

@@ -1,6 +1,6 @@
 //! System calls that open, create, rename and shorten files.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -243,7 +243,7 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
     }
     let kind = match &file.kind {
         Kind::Regular(file) => Kind::Regular(file.reopen(flags, call.patience)?),
-        Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
+        Kind::Directory(Directory { path, place: DirectoryPlace::Host(..), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
             open_host(
                 &found.host()?,
@@ -347,7 +347,10 @@ pub(crate) fn open_host(
         }
     }
     let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
-    let file = |fd| HostFile { fd, access: name.access, limit: limit.clone(), path: name.path().clone(), sync };
+    let file = |fd| {
+        let (limit, path) = (limit.clone(), name.path().clone());
+        HostFile { fd, access: name.access, limit, path, sync, locked: Mutex::default() }
+    };
     // Opening with O_TRUNC would free all of its space in one piece.
     let truncates = host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR);
     if let (Some(seen), true) = (seen, truncates)
@@ -360,7 +363,9 @@ pub(crate) fn open_host(
     let fd = open(host)?;
     // Another process may have replaced the file meanwhile.
     match name.admit(&fd)?.kind {
-        mode::DIRECTORY => Ok(Kind::Directory(Directory::new(name.path().clone(), DirectoryPlace::Host(fd)))),
+        mode::DIRECTORY => {
+            Ok(Kind::Directory(Directory::new(name.path().clone(), DirectoryPlace::Host(fd, name.access))))
+        }
         mode::REGULAR => Ok(Kind::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
@@ -387,7 +392,8 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     name.admit(&fd)?;
     let mut path = name.path().clone();
     path.0.push(NAMELESS.into());
-    Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
+    let (access, sync) = (name.access, flags & open::SYNC);
+    Ok(Kind::Regular(HostFile { fd, access, limit, path, sync, locked: Mutex::default() }))
 }
 
 /// `EEXIST` for a name of something that is there; `ENOENT` for one with a slash behind it, which only a directory can have.

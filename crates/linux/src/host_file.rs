@@ -2,8 +2,8 @@
 //! limit on a file's size.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, SeekFrom, fallocate, fcntl_setfl, fstat, ftruncate, openat, seek};
 use rustix::io::{Errno, pread, pwrite, read, write};
@@ -14,6 +14,7 @@ use crate::call::{Patience, Stop};
 use crate::file_systems::Place;
 use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
+use crate::locked_ranges::LockedRanges;
 use crate::transfer::{STEP, in_steps, position};
 
 /// Bytes that are allocated between two tests of the deadline.
@@ -32,6 +33,8 @@ pub(crate) struct HostFile {
     pub(crate) path: GuestPath,
     /// The `O_SYNC` and `O_DSYNC` that it was opened with.
     pub(crate) sync: u32,
+    /// What of it `F_OFD_SETLK` has locked.
+    pub(crate) locked: Mutex<LockedRanges>,
 }
 
 /// The size in bytes that files may be given (`RLIMIT_FSIZE`), which all files of a guest share.
@@ -125,7 +128,8 @@ impl HostFile {
                 return Err(Errno::NOENT.into());
             }
             let (limit, path) = (self.limit.clone(), self.path.clone());
-            Ok(HostFile { fd, access: self.access, limit, path, sync: flags & open::SYNC })
+            let (access, sync) = (self.access, flags & open::SYNC);
+            Ok(HostFile { fd, access, limit, path, sync, locked: Mutex::default() })
         };
         if truncates {
             open(OFlags::WRONLY)?.set_size(0, patience)?;
@@ -242,7 +246,8 @@ mod tests {
 
     fn file() -> HostFile {
         let fd = tempfile::tempfile().unwrap().into();
-        HostFile { fd, access: DirAccess::ReadWrite, limit: SizeLimit::default(), path: GuestPath::default(), sync: 0 }
+        let (access, limit, path) = (DirAccess::ReadWrite, SizeLimit::default(), GuestPath::default());
+        HostFile { fd, access, limit, path, sync: 0, locked: Mutex::default() }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::call::Stop;
 use crate::fifo::Fifo;
 use crate::pages::Pages;
 use crate::pipes;
+use crate::private_locks::PrivateLocks;
 use crate::space::Space;
 
 /// What an inode takes beside its contents, and an entry beside its name.
@@ -54,6 +55,9 @@ pub(crate) struct State {
     pub(crate) modified: Timespec,
     pub(crate) changed: Timespec,
     pub(crate) content: Content,
+    pub(crate) flocks: PrivateLocks,
+    /// Those of `F_OFD_SETLK`.
+    pub(crate) range_locks: PrivateLocks,
     /// Bytes that are counted for it, without its pages.
     counted: u64,
 }
@@ -336,6 +340,8 @@ impl State {
             modified: none,
             changed: none,
             content,
+            flocks: PrivateLocks::default(),
+            range_locks: PrivateLocks::default(),
             counted: 0,
         }
     }

@@ -422,7 +422,7 @@ fn sync_with(call: &mut Call<'_>, sync: impl Fn(std::os::fd::BorrowedFd<'_>) -> 
     use std::os::fd::AsFd;
     match &call.file(0)?.kind {
         Kind::Regular(file) => sync(file.fd.as_fd())?,
-        Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. }) => sync(fd.as_fd())?,
+        Kind::Directory(Directory { place: DirectoryPlace::Host(fd, _), .. }) => sync(fd.as_fd())?,
         Kind::Virtual(file) => file.sync()?,
         Kind::Directory(_) | Kind::Memory(_) => {}
         _ => return Err(Errno::INVAL.into()),

@@ -209,7 +209,7 @@ impl Tree<'_> {
         let mut ahead = vec![path.to_owned()];
         while let Some(folder) = ahead.pop() {
             let fd = match self.open(&folder) {
-                Ok(Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. })) => fd,
+                Ok(Kind::Directory(Directory { place: DirectoryPlace::Host(fd, _), .. })) => fd,
                 _ if folder == path => return Ok(None),
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => return Err(errno),
                 _ => continue,

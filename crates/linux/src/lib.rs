@@ -66,7 +66,10 @@
 //!   are no longer found through the descriptor.
 //! - Standard output and error that are the host's have no position, also where they are files: what
 //!   others have written there cannot be changed (`ESPIPE`).
-//! - Locks on files always succeed.
+//! - Locks on granted files (`flock`, `fcntl`) hold against other processes and machines. In a directory that is granted for
+//!   reading there are no exclusive ones (`EBADF`). Whoever else takes a lock may be faster than a guest that waits for it:
+//!   it asks again every few milliseconds. A process or open file has at most 1,024 ranges of a file locked (`ENOLCK`). Locks
+//!   on standard streams and on files of a [`FileSystem`] always succeed, and on private files those of `F_SETLK`.
 //! - `/tmp` and `/dev/shm` are the guest's own, in memory and empty at first, unless a directory is granted there or above
 //!   (a root that is granted for reading, with no `/tmp` or an empty one, leaves both to the guest);
 //!   [`Builder::max_private_files`] limits them, and snapshots have them. Their files' times of access do not change.
@@ -102,6 +105,7 @@ mod files;
 mod grant;
 mod guest_path;
 mod halves;
+mod held_locks;
 mod host_file;
 mod host_socket;
 mod identity;
@@ -114,6 +118,8 @@ mod links;
 mod local;
 mod local_calls;
 mod local_name;
+mod locked_ranges;
+mod locks;
 mod log;
 mod memfd;
 mod memory;
@@ -131,6 +137,7 @@ mod pidfd;
 mod pipes;
 mod poll;
 mod prctl;
+mod private_locks;
 mod proc;
 mod process;
 mod processors;
@@ -223,6 +230,8 @@ pub struct Linux {
     pub(crate) last_words: last_words::LastWords,
     /// What [`Linux::reset`] goes back to, if a builder has restored it.
     pub(crate) baseline: Option<Box<saved::Baseline>>,
+    /// Whether a file may be locked.
+    pub(crate) has_locked: bool,
     /// Whether a system call has been made since.
     pub(crate) is_changed: bool,
 }

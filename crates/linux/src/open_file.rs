@@ -15,6 +15,7 @@ use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::event::Event;
 use crate::events::{READ, WRITE};
+use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::halves::Attached;
 use crate::host_file::HostFile;
@@ -68,8 +69,8 @@ pub(crate) struct Directory {
 pub(crate) enum DirectoryPlace {
     /// The guest's alone.
     Own,
-    /// The host's.
-    Host(OwnedFd),
+    /// The host's, as it is granted.
+    Host(OwnedFd, DirAccess),
     /// That of the private tree.
     Memory(MemoryDirectory),
     /// That of a file system which the host implements.

@@ -66,6 +66,7 @@ impl Process {
 /// Ends all threads.
 pub(crate) fn exit_group(call: &mut Call<'_>) -> Outcome {
     call.prepare_end()?;
+    call.linux.end_locks();
     Err(Stop::Exit(call.int(0) & 0xff))
 }
 

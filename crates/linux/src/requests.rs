@@ -13,7 +13,8 @@ pub(crate) enum On {
     Futex { address: u64, bits: u32 },
     /// A signal of this set, or one that has a handler.
     Signal { set: u64 },
-    /// A change of files. These of the host's standard streams can bring it (bit 0: input), or its sockets ([`SOCKETS`]).
+    /// A change of files. These of the host's standard streams can bring it (bit 0: input), its sockets ([`SOCKETS`])
+    /// or those who hold locks of its files ([`LOCKS`]).
     Files { streams: u8 },
 }
 
@@ -58,6 +59,9 @@ pub(crate) enum Ended {
     /// It may have come: the call is to look, and may wait on.
     Again,
 }
+
+/// The bit that stands for locks of the host's files, whose end nobody tells.
+pub(crate) const LOCKS: u8 = 128;
 
 /// How a call goes on that has waited.
 #[derive(Clone, Copy, Debug)]

@@ -356,6 +356,8 @@ impl Linux {
     pub(crate) fn restarts(&self, call: u64) -> bool {
         // It waits with FIFOs.
         const OPENAT: u64 = 56;
+        const FCNTL: u64 = 25;
+        const FLOCK: u64 = 32;
         const READ: u64 = 63;
         const WRITEV: u64 = 66;
         const FUTEX: u64 = 98;
@@ -372,7 +374,7 @@ impl Linux {
         let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
         let is_one = matches!(
             call,
-            OPENAT | READ
+            FCNTL | FLOCK | OPENAT | READ
                 ..=WRITEV
                     | FUTEX
                     | ACCEPT

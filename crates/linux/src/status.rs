@@ -135,7 +135,7 @@ impl Status {
         Ok(match &file.kind {
             Kind::Regular(file) => rustix::fs::fstat(&file.fd)?.into(),
             Kind::Directory(Directory { path, place, .. }) => match place {
-                DirectoryPlace::Host(fd) => rustix::fs::fstat(fd)?.into(),
+                DirectoryPlace::Host(fd, _) => rustix::fs::fstat(fd)?.into(),
                 DirectoryPlace::Memory(memory) => Status::of_inode(&memory.inode),
                 DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => Status::of_virtual(name, &name.look_again()?),
                 DirectoryPlace::Own => Status::of_own(&Own::Directory).numbered(path),
@@ -356,7 +356,7 @@ pub(crate) fn fstatfs(call: &mut Call<'_>) -> Outcome {
             statfs_of_tree(&call.linux.names.tree.space)
         }
         Kind::Memory(file) if file.origin == Origin::Guest => statfs_of_tree(&call.linux.names.tree.space),
-        Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. }) => statfs_of(Some(fd.as_fd()))?,
+        Kind::Directory(Directory { place: DirectoryPlace::Host(fd, _), .. }) => statfs_of(Some(fd.as_fd()))?,
         _ => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])

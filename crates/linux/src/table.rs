@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, messages, metadata, pidfd, poll,
-    prctl, process, processors, program_timers, random, signalfd, signals, socket_calls, socket_options, status,
+    attributes, descriptors, directories, epoll, files, identity, io, locks, memfd, memory, messages, metadata, pidfd,
+    poll, prctl, process, processors, program_timers, random, signalfd, signals, socket_calls, socket_options, status,
     threads, time, timer, timerfd,
 };
 
@@ -89,6 +89,7 @@ pub(crate) fn changes_files(number: u64) -> bool {
             "splice",
             "sendfile",
             "fcntl",
+            "flock",
             "ioctl",
             "epoll_ctl",
             "timerfd",
@@ -147,7 +148,7 @@ table! {
     29 ioctl(3) => poll::ioctl;
     30 ioprio_set;
     31 ioprio_get;
-    32 flock(2) => descriptors::flock;
+    32 flock(2) => locks::flock;
     33 mknodat(4, text 1) => files::mknodat;
     34 mkdirat(3, text 1) => files::mkdirat;
     35 unlinkat(3, text 1) => files::unlinkat;

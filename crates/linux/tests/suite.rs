@@ -5,6 +5,7 @@ mod common;
 mod aborts;
 mod dynamic;
 mod go;
+mod locks;
 mod lying;
 mod network;
 mod own_faults;

@@ -252,6 +252,15 @@ fn details_of_calls() {
     compare_in_directory(&gcc("details.c", STATIC), "");
 }
 
+/// Private files have no locks of processes.
+#[test]
+fn locks() {
+    compare_in_directory(&gcc("locks.c", STATIC), "");
+    for directory in ["/tmp/private", "/dev/shm/private"] {
+        compare_in_private(&gcc("locks.c", &[STATIC, &["-DPRIVATE"]].concat()), directory);
+    }
+}
+
 /// Programs make guards by other means where they are told that this advice is not known. Shared mappings may be asked for
 /// by a type that refuses unknown flags. Text may be written to, but not run then.
 #[test]

@@ -106,6 +106,8 @@ pub use riverrun_vm::{
     AddressSpace, DYNAMIC_CALL, Fault, HASH_MIN, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, READY_CALL,
     Region, SIGNAL_RETURN_ADDRESS, TrapCause,
 };
+#[doc(hidden)]
+pub use riverrun_vm::{LockKind, RangeLock, range_lock_in_the_way, set_range_lock};
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
 pub use tier_up::{TierUp, TierUpStatistics};
 pub use waiting::{AsyncCaller, HostFuture};

@@ -213,7 +213,7 @@ impl Linux {
                 let path = &directory.path;
                 match &directory.place {
                     DirectoryPlace::Own => {}
-                    DirectoryPlace::Host(fd) => named(path, fd)?,
+                    DirectoryPlace::Host(fd, _) => named(path, fd)?,
                     DirectoryPlace::Memory(memory) => {
                         let there = self.names.private(path);
                         there.filter(|there| Arc::ptr_eq(there, &memory.inode)).ok_or_else(|| gone(path))?;
@@ -300,6 +300,7 @@ impl Linux {
         Baseline { saved, reopened: Reopened { slots, pipes, files }, .. }: &Baseline,
     ) -> Result<(), Error> {
         let Loaded { tree, inodes } = self.load_tree(saved, pipes)?;
+        self.release_locks(files);
         self.names.tree = tree;
         self.descriptors.slots.clone_from(slots);
         // Some have waiting ends only, of which no descriptor knows.
@@ -443,6 +444,8 @@ impl Linux {
         };
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
+        // Those of open files go with them.
+        self.release_locks([]);
         self.descriptors.slots.clone_from(&reopened.slots);
         self.renew(&saved, &reopened.files, &reopened.pipes, &inodes);
         self.is_changed = false;

@@ -145,6 +145,7 @@ impl Threads {
 pub(crate) fn exit(call: &mut Call<'_>) -> Outcome {
     if call.linux.threads.len() == 1 {
         call.prepare_end()?;
+        call.linux.end_locks();
     }
     Err(Stop::ThreadEnd(call.int(0) & 0xff))
 }

@@ -15,7 +15,7 @@ mod schedule;
 mod waits;
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use riverrun::{Alarm, Hart};
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,8 @@ pub(crate) struct Threads {
     for_files: usize,
     /// When the host's streams are looked at next for those.
     glance: Option<Alarm>,
+    /// When locks that others have are tried again.
+    lock_glance: Option<Instant>,
 }
 
 impl Threads {
@@ -134,6 +136,7 @@ impl Threads {
             earliest: None,
             for_files: 0,
             glance: None,
+            lock_glance: None,
         }
     }
 

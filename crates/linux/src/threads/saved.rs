@@ -142,6 +142,7 @@ impl Threads {
             earliest,
             for_files,
             glance: None,
+            lock_glance: None,
             list,
         })
     }

@@ -19,7 +19,7 @@ use crate::Linux;
 use crate::call::{Call, Outcome, Patience, Stop};
 use crate::host_socket::HostSocket;
 use crate::open_file::{Kind, OpenFile};
-use crate::requests::{ENDS, Ended, On, Resumed, SOCKETS, Wait};
+use crate::requests::{ENDS, Ended, LOCKS, On, Resumed, SOCKETS, Wait};
 
 /// Instructions of a time slice without a seed: far more than a switch takes, and a few dozen microseconds.
 const SLICE: u64 = 50_000;
@@ -29,7 +29,9 @@ const SHORTEST: u64 = 1_000;
 const TIME_SLICE: Duration = Duration::from_millis(5);
 /// How often the host's streams are looked at while other threads run.
 const GLANCE: Duration = Duration::from_millis(5);
-/// The same in virtual time.
+/// How often locks are tried again that others have, while no thread runs.
+const LOCK_GLANCE: Duration = Duration::from_millis(2);
+/// The same as [`GLANCE`] in virtual time.
 const VIRTUAL_GLANCE: u64 = 5_000_000;
 
 /// The lengths of time slices.
@@ -179,9 +181,14 @@ impl Linux {
         streams.fold(0, |all, streams| all | streams)
     }
 
-    /// Waits for those of the awaited streams that are ready.
-    fn ready_streams(&self, span: Duration) -> u8 {
+    /// Waits for those of the awaited streams that are ready. Locks are when it is time to try them again.
+    fn ready_streams(&mut self, mut span: Duration) -> u8 {
         let awaited = self.awaited_streams();
+        let locks = (awaited & LOCKS != 0)
+            .then(|| *self.threads.lock_glance.get_or_insert_with(|| Instant::now() + LOCK_GLANCE));
+        if let Some(at) = locks {
+            span = span.min(at.saturating_duration_since(Instant::now()));
+        }
         let mut asked = Vec::new();
         if awaited & SOCKETS != 0 {
             // Each once, whatever number of descriptors it has.
@@ -199,7 +206,14 @@ impl Linux {
                 }
             }
         }
-        crate::stream::ready(&asked, span).into_iter().fold(0, |ready, number| ready | 1 << number)
+        let ready = crate::stream::ready(&asked, span).into_iter().fold(0, |ready, number| ready | 1 << number);
+        match locks {
+            Some(at) if at <= Instant::now() => {
+                self.threads.lock_glance = None;
+                ready | LOCKS
+            }
+            _ => ready,
+        }
     }
 
     /// Lets time pass, because no thread can go on.

@@ -19,7 +19,11 @@ impl LockedRanges {
 
     /// A lock that keeps another owner's from being set.
     pub(crate) fn in_the_way(&self, asked: RangeLock) -> Option<RangeLock> {
-        let excludes = |held: &RangeLock| held.kind == LockKind::Exclusive || asked.kind == LockKind::Exclusive;
+        let excludes = |held: &RangeLock| match asked.kind {
+            LockKind::Shared => held.kind == LockKind::Exclusive,
+            LockKind::Exclusive => true,
+            LockKind::Unlocked => false,
+        };
         let meets = |held: &RangeLock| held.start <= asked.last && asked.start <= held.last;
         self.0.iter().filter(|held| meets(held) && excludes(held)).min_by_key(|held| held.start).copied()
     }
@@ -92,6 +96,7 @@ mod tests {
         assert_eq!(shared.in_the_way(lock(Exclusive, 20, i64::MAX)), None);
         let exclusive = LockedRanges::default().with(lock(Exclusive, 10, 19)).unwrap();
         assert_eq!(exclusive.in_the_way(lock(Shared, 0, 10)), Some(lock(Exclusive, 10, 19)));
+        assert_eq!(exclusive.in_the_way(RangeLock::NONE), None);
     }
 
     #[test]

@@ -248,7 +248,9 @@ fn locks_end_with_the_guest() {
 #[test]
 fn machines_of_one_process_exclude_each_other() {
     let shared = Shared::new();
-    for (action, refused) in [("write", "read"), ("file-write", "write"), ("write", "file-read"), ("shared", "exclusive")] {
+    for (action, refused) in
+        [("write", "read"), ("file-write", "write"), ("write", "file-read"), ("shared", "exclusive")]
+    {
         let mut one = Guest::new(&shared, DirAccess::ReadWrite, &format!("open:/data/file {action} sleep"));
         one.waits_in("sleep");
         let actions = format!("open:/data/file {refused}");

@@ -190,6 +190,9 @@ impl Descriptors {
     fn empty(&mut self, fd: usize) {
         if let Some(slot) = self.slots.get_mut(fd).and_then(Option::take) {
             self.held_locks.closed(&slot.file);
+            if slot.file.is_only_kept() {
+                locks::release(&slot.file);
+            }
         }
     }
 

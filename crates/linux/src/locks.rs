@@ -53,7 +53,7 @@ fn flock_host(fd: BorrowedFd<'_>, kind: LockKind) -> Result<(), Errno> {
         LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
         LockKind::Unlocked => FlockOperation::NonBlockingUnlock,
     };
-    rustix::io::retry_on_intr(|| rustix::fs::flock(fd, operation))
+    rustix::fs::flock(fd, operation)
 }
 
 pub(crate) fn flock(call: &mut Call<'_>) -> Outcome {
@@ -302,7 +302,7 @@ impl Linux {
 }
 
 /// Takes away the locks of an open file.
-fn release(file: &Arc<OpenFile>) {
+pub(crate) fn release(file: &Arc<OpenFile>) {
     if let Some((fd, _)) = of_host(file) {
         let _ = flock_host(fd, LockKind::Unlocked);
     }

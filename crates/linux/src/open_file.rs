@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -112,6 +112,8 @@ pub(crate) struct OpenFile {
     number: u64,
     /// Counts calls that read or write.
     activity: AtomicU64,
+    /// References to it that a guest which can be reset keeps for that, beside its own.
+    kept: AtomicUsize,
     /// Which of the three standard streams it is, if it is one.
     pub(crate) standard: Option<u8>,
 }
@@ -130,7 +132,7 @@ impl OpenFile {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let status = AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE));
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        OpenFile { kind, status, number, activity: AtomicU64::new(0), standard: None }
+        OpenFile { kind, status, number, activity: AtomicU64::new(0), kept: AtomicUsize::new(0), standard: None }
     }
 
     /// Standard stream `number`, 0 to 2.
@@ -151,6 +153,17 @@ impl OpenFile {
         }
         self.status.store(self.status() & !CHANGEABLE | flags & CHANGEABLE, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Notes another reference that is kept for a reset.
+    pub(crate) fn keep(&self) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it is there for a reset only, but for this reference: the guest has closed it.
+    pub(crate) fn is_only_kept(self: &Arc<OpenFile>) -> bool {
+        let kept = self.kept.load(Ordering::Relaxed);
+        kept != 0 && Arc::strong_count(self) == kept + 1
     }
 
     /// A number that no other open file has, also none that is closed.

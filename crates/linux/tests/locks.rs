@@ -1,12 +1,13 @@
 //! Locks on granted files hold against others: the host's other programs, for which this one stands, and machines.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, LockKind, Machine, RangeLock, TrapCause, set_range_lock};
+use riverrun::{Config, Linker, LockKind, Machine, RangeLock, TrapCause, set_range_lock};
 use riverrun_linux::{Builder, Captured, DirAccess, Linux, Output};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
@@ -223,11 +224,15 @@ fn the_process_loses_its_locks_with_any_descriptor_of_the_file() {
         ("write unlock sleep", true),
         ("file-write close:3 sleep", false),
         ("file-write close:4 sleep", true),
+        // The guest's descriptor stands for one of the host's own that can no longer be opened.
+        ("chmod write sleep", false),
+        ("chmod write close:3 sleep", true),
     ] {
         let mut guest = Guest::new(&shared, DirAccess::ReadWrite, &format!("{open} {actions}"));
         guest.waits_in("sleep");
         assert_eq!(shared.is_free(), is_free, "{actions}");
         drop(guest);
+        shared.other.set_permissions(Permissions::from_mode(0o600)).unwrap();
         assert!(shared.is_free(), "{actions}");
     }
 }
@@ -260,23 +265,46 @@ fn machines_of_one_process_exclude_each_other() {
     }
 }
 
-/// A snapshot has no locks, and a reset takes those away that were taken since: the open files themselves stay.
+/// A snapshot has no locks: whoever goes on from it takes them anew, also one that waits for them there. A reset takes away what
+/// has been locked since, though the open file itself stays; so does closing it.
 #[test]
 fn a_guest_that_goes_on_from_a_snapshot_holds_no_locks() {
     let shared = Shared::new();
     let builder = || Linux::builder().dir(shared.path(), "/data", DirAccess::ReadWrite).unwrap();
-    for action in ["write", "file-write", "exclusive"] {
-        let mut guest = Guest::of(builder(), &format!("open:/data/file {action} sleep"));
-        guest.waits_in("sleep");
-        let saved = guest.machine.data().save().unwrap();
-        let file = &shared.other;
-        let is_free = || shared.is_free() && flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        assert!(!is_free());
+    let is_free = || {
+        let is_free = shared.is_free() && flock(&shared.other, FlockOperation::NonBlockingLockExclusive).is_ok();
+        flock(&shared.other, FlockOperation::Unlock).unwrap();
+        is_free
+    };
+    for (action, ends) in [
+        ("write", "sleep"),
+        ("file-write", "sleep"),
+        ("exclusive", "sleep"),
+        ("write", "close:3 sleep"),
+        ("file-write", "close:3 sleep"),
+        ("exclusive", "close:3 sleep"),
+    ] {
+        shared.lock(LockKind::Exclusive);
+        let actions = format!("unlock {action} {ends}");
+        let mut guest = Guest::of(builder(), &format!("open:/data/file wait-write {actions}"));
+        guest.waits_in("wait-write");
+        let snapshot = riverrun_linux::snapshot(&mut guest.machine, |linux| linux).unwrap();
         drop(guest);
-        let restored = builder().restore(&saved).unwrap();
-        assert!(is_free());
-        drop(restored);
-        flock(file, FlockOperation::Unlock).unwrap();
+
+        let output = Captured::default();
+        let linux = builder().stdout(Output::writer(output.clone())).restore_from(&snapshot).unwrap();
+        let mut linker = Linker::new(snapshot.program().engine());
+        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+        let mut guest = Guest { machine: linker.instantiate_from(&snapshot, linux).unwrap(), output };
+        assert_eq!(guest.waits(50), "");
+        for _ in 0..2 {
+            shared.lock(LockKind::Unlocked);
+            assert_eq!(guest.waits_in("sleep"), actions.replace(' ', "\n") + "\n");
+            assert_eq!(is_free(), ends != "sleep", "{actions}");
+            shared.lock(LockKind::Unlocked);
+            riverrun_linux::reset(&mut guest.machine, &snapshot, |linux| linux).unwrap();
+            assert!(is_free(), "{actions}");
+        }
     }
 }
 

@@ -493,7 +493,9 @@ impl Linux {
             open(mapping.file, &|file, stop| Error::MappedFile { path: file.path(), reason: reason(stop) })?;
         }
         let pipes = opener.pipes;
-        Ok(Reopened { slots, pipes, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })
+        let files: Vec<Arc<OpenFile>> = opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)?;
+        files.iter().chain(slots.iter().flatten().map(|slot| &slot.file)).for_each(|file| file.keep());
+        Ok(Reopened { slots, pipes, files })
     }
 }
 

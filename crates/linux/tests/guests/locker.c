@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "show.h"
@@ -41,6 +42,7 @@ static long act(int *fd, const char *what) {
     if (strcmp(what, "shared") == 0) return flock(*fd, LOCK_SH | LOCK_NB);
     if (strcmp(what, "exclusive") == 0) return flock(*fd, LOCK_EX | LOCK_NB);
     if (strcmp(what, "wait-exclusive") == 0) return flock(*fd, LOCK_EX);
+    if (strcmp(what, "chmod") == 0) return fchmod(*fd, 0400);
     if (strcmp(what, "sleep") == 0) return sleep(1000);
     exit(99);
 }

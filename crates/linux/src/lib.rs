@@ -67,9 +67,10 @@
 //! - Standard output and error that are the host's have no position, also where they are files: what
 //!   others have written there cannot be changed (`ESPIPE`).
 //! - Locks on granted files (`flock`, `fcntl`) hold against other processes and machines. In a directory that is granted for
-//!   reading there are no exclusive ones (`EBADF`). Whoever else takes a lock may be faster than a guest that waits for it:
-//!   it asks again every few milliseconds. A process or open file has at most 1,024 ranges of a file locked (`ENOLCK`). Locks
-//!   on standard streams and on files of a [`FileSystem`] always succeed, and on private files those of `F_SETLK`.
+//!   reading there are no exclusive ones (`EBADF`). A guest that waits for one asks for it again every few milliseconds, so
+//!   that others can be faster. A process or open file has at most 1,024 ranges of a file locked (`ENOLCK`). Locks on standard
+//!   streams and on files of a [`FileSystem`] always succeed, and on private files those of `F_SETLK`. A guest that goes on
+//!   from a snapshot holds none.
 //! - `/tmp` and `/dev/shm` are the guest's own, in memory and empty at first, unless a directory is granted there or above
 //!   (a root that is granted for reading, with no `/tmp` or an empty one, leaves both to the guest);
 //!   [`Builder::max_private_files`] limits them, and snapshots have them. Their files' times of access do not change.

@@ -145,7 +145,7 @@ fn a_directory_is_locked_as_a_file_is() {
     );
 }
 
-/// Whoever may not write may not keep writers out, but be sure that nobody writes.
+/// A guest that may not write has shared locks: it may be sure that nobody writes while it reads.
 #[test]
 fn a_directory_to_be_read_has_shared_locks_only() {
     let shared = Shared::new();
@@ -265,8 +265,8 @@ fn machines_of_one_process_exclude_each_other() {
     }
 }
 
-/// A snapshot has no locks: whoever goes on from it takes them anew, also one that waits for them there. A reset takes away what
-/// has been locked since, though the open file itself stays; so does closing it.
+/// A snapshot has no locks, but a wait for one goes on from it. A reset takes away what has been locked since, though the
+/// open file itself stays; so does closing it.
 #[test]
 fn a_guest_that_goes_on_from_a_snapshot_holds_no_locks() {
     let shared = Shared::new();

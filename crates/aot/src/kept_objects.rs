@@ -1,6 +1,7 @@
-//! What is kept from one compilation of a program to the next: an object for each unit, found by a hash of what LLVM was
-//! given, and the [facts](crate::facts) about the program. So a compilation that adds a few functions to those of the one
-//! before looks at what runs only, and makes machine code of these functions only.
+//! What is kept from one compilation of a program to the next: an object for each unit of LLVM's and the body of each quick
+//! function, found by hashes of what the back ends were given, and the [facts](crate::facts) about the program. So a compilation
+//! that adds a few functions to those of the one before looks at what runs only, and makes machine code of these functions
+//! only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -91,12 +91,12 @@ struct Body {
     references: Vec<Reference>,
 }
 
-/// A place in a body that refers to a symbol, by its number.
+/// A place in a body that refers to a symbol.
 #[derive(Serialize, Deserialize)]
 struct Reference {
     offset: u32,
     addend: i64,
-    number: u32,
+    symbol: String,
 }
 
 /// Compiles functions to an object, but for the code that was kept. Adds those to `left` that are left to the interpreter, as
@@ -127,20 +127,23 @@ pub(crate) fn object(
         let lifted = Lifted { start: function.start, is_strict, code, references };
         let kept = kept.map(|kept| (kept, key(&lifted, options)));
         let found = kept.as_ref().and_then(|(kept, key)| postcard::from_bytes(&kept.find(key)?).ok());
-        let (start, references) = (lifted.start, lifted.references.clone());
-        let made = match found {
-            Some(body) => Ok(Some(body)),
-            None => body(lifted, isa, &mut context),
+        let body = match found {
+            Some(body) => body,
+            None => {
+                let failed = |error| CompileError::Cranelift(format!("{}: {error}", names.of(function.start)));
+                let Some(body) = body(lifted, isa, &mut context).map_err(failed)? else {
+                    left.insert(function.start);
+                    continue;
+                };
+                if let Some((kept, key)) = kept
+                    && let Ok(bytes) = postcard::to_stdvec(&body)
+                {
+                    kept.keep(key, &bytes);
+                }
+                body
+            }
         };
-        let made = made.map_err(|error| CompileError::Cranelift(format!("{}: {error}", names.of(start))))?;
-        let Some(body) = made else {
-            left.insert(start);
-            continue;
-        };
-        if let (Some((kept, key)), Ok(bytes)) = (kept, postcard::to_stdvec(&body)) {
-            kept.keep(key, &bytes);
-        }
-        file.define_body(start, &body, &references)?;
+        file.define_body(function.start, &body)?;
     }
     left.iter().for_each(|&start| file.define_interpreted(start));
     file.finish()?;
@@ -164,7 +167,8 @@ fn body(lifted: Lifted, isa: &dyn TargetIsa, context: &mut Context) -> Result<Op
     let reference = |reloc: &FinalizedMachReloc| match (&reloc.target, reloc.kind) {
         (FinalizedRelocTarget::ExternalName(ExternalName::User(name)), Reloc::X86CallPCRel4 | Reloc::X86PCRel4) => {
             let number = context.func.params.user_named_funcs()[*name].index;
-            Ok(Reference { offset: reloc.offset, addend: reloc.addend, number })
+            let symbol = lifted.references[number as usize].clone();
+            Ok(Reference { offset: reloc.offset, addend: reloc.addend, symbol })
         }
         (target, kind) => Err(format!("it refers to {target:?} by {kind:?}")),
     };
@@ -260,8 +264,8 @@ impl File<'_> {
         })
     }
 
-    /// Adds a function with its body, which refers to these symbols.
-    fn define_body(&mut self, start: u64, body: &Body, symbols: &[String]) -> Result<(), CompileError> {
+    /// Adds a function with its body.
+    fn define_body(&mut self, start: u64, body: &Body) -> Result<(), CompileError> {
         let thunks::Beginning { code: mut bytes, enter_at, direct } =
             thunks::beginning((body.alignment as usize).max(ALIGNMENT as usize));
         let body_at = bytes.len() as u64;
@@ -272,9 +276,8 @@ impl File<'_> {
             self.lines.add(at + body_at + u64::from(place), address.into());
         }
         self.refer(at + enter_at as u64, -4, thunks::ENTER.to_owned())?;
-        for reference in &body.references {
-            let symbol = symbols.get(reference.number as usize).cloned().unwrap_or_default();
-            self.refer(at + body_at + u64::from(reference.offset), reference.addend, symbol)?;
+        for Reference { offset, addend, symbol } in &body.references {
+            self.refer(at + body_at + u64::from(*offset), *addend, symbol.clone())?;
         }
         Ok(())
     }

@@ -44,16 +44,27 @@ impl Call<'_> {
 
     fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let len = readable(self.memory, address, len)?;
-        let before = if self.linux.mappings.is_empty() { None } else { size(&file.kind)? };
-        let bytes = self.memory.slice(address, len)?;
-        let written = write_bytes(file, bytes, at, self.patience, self.args[0], self.linux);
-        let written = self.signal_failure(written)? as u64;
-        let part = match before {
-            None => 0..0,
-            Some(before) => written_part(file, at, before, written)?,
-        };
-        self.has_changed(file, &part)?;
-        Ok(written)
+        let step = self.most_changed(&file.kind);
+        let mut total = 0;
+        loop {
+            let part = step.min(len - total);
+            let before = if self.linux.mappings.is_empty() { None } else { size(&file.kind)? };
+            let bytes = self.memory.slice(address + total, part)?;
+            let at = at.map(|at| at.saturating_add(total));
+            let written = match write_bytes(file, bytes, at, self.patience, self.args[0], self.linux) {
+                Err(_) if total > 0 => return Ok(total),
+                written => self.signal_failure(written)? as u64,
+            };
+            let changed = match before {
+                None => 0..0,
+                Some(before) => written_part(file, at, before, written)?,
+            };
+            self.has_changed(file, &changed)?;
+            total += written;
+            if total >= len || written < part || self.patience.check().is_err() {
+                return Ok(total);
+            }
+        }
     }
 
     /// Writes buffers in one piece, as pipes take few bytes.
@@ -320,7 +331,7 @@ impl End {
 fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
     from.file.check_readable()?;
     to.file.check_writable()?;
-    let len = len.min(MAX_TRANSFER);
+    let len = len.min(MAX_TRANSFER).min(call.most_changed(&to.file.kind));
     let start = from.at(0).unwrap_or_else(|| from.file.position());
     call.write_back(&from.file.kind, &(start..start.saturating_add(len)))?;
     let before = size(&to.file.kind)?;

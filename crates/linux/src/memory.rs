@@ -1,7 +1,6 @@
 //! System calls that change the guest's address space.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use riverrun::image::Image;
 use riverrun::{Memory, PAGE_SIZE, Perm};
@@ -160,23 +159,27 @@ pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
     Ok(call.linux.layout()?.heap.end)
 }
 
-pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
-    const SHARED: u64 = 1;
-    const PRIVATE: u64 = 2;
-    const SHARED_VALIDATE: u64 = 3;
-    const TYPE: u64 = 15;
+/// How a mapping is made (`MAP_`).
+mod map {
+    pub(super) const TYPE: u64 = 15;
+    pub(super) const SHARED: u64 = 1;
+    pub(super) const PRIVATE: u64 = 2;
+    pub(super) const SHARED_VALIDATE: u64 = 3;
     /// Of those that must be known for the last type: the ones that shared mappings have.
-    const KNOWN: u64 = 0x1f_ffff;
-    const FIXED: u64 = 0x10;
-    const ANONYMOUS: u64 = 0x20;
-    const HUGE_PAGES: u64 = 0x4_0000;
-    const FIXED_NO_REPLACE: u64 = 0x10_0000;
-    let [hint, len, prot, flags, _, offset] = call.args;
-    let shared = match flags & TYPE {
-        PRIVATE => false,
-        SHARED => true,
-        SHARED_VALIDATE if flags & !KNOWN == 0 => true,
-        SHARED_VALIDATE => return Err(Errno::OPNOTSUPP.into()),
+    pub(super) const KNOWN: u64 = 0x1f_ffff;
+    pub(super) const FIXED: u64 = 0x10;
+    pub(super) const ANONYMOUS: u64 = 0x20;
+    pub(super) const HUGE_PAGES: u64 = 0x4_0000;
+    pub(super) const FIXED_NO_REPLACE: u64 = 0x10_0000;
+}
+
+pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
+    let [_, len, prot, flags, _, offset] = call.args;
+    let shared = match flags & map::TYPE {
+        map::PRIVATE => false,
+        map::SHARED => true,
+        map::SHARED_VALIDATE if flags & !map::KNOWN == 0 => true,
+        map::SHARED_VALIDATE => return Err(Errno::OPNOTSUPP.into()),
         _ => return Err(Errno::INVAL.into()),
     };
     if len == 0 || offset % PAGE_SIZE != 0 {
@@ -184,10 +187,10 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     }
     let len = pages(len)?;
     let perm = permissions(prot & 7)?;
-    if flags & HUGE_PAGES != 0 {
+    if flags & map::HUGE_PAGES != 0 {
         return Err(Errno::NOMEM.into());
     }
-    let file = match flags & ANONYMOUS {
+    let file = match flags & map::ANONYMOUS {
         0 => {
             let file = call.linux.descriptors.get_for_use(call.int(4))?;
             file.check_readable().map_err(|_| Errno::ACCESS)?;
@@ -196,26 +199,10 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         }
         _ => None,
     };
-    let fixed = flags & (FIXED | FIXED_NO_REPLACE) != 0;
-    let wanted = hint..hint.saturating_add(len);
-    // A library's first mapping, which all others of it follow.
-    let library = file.as_ref().filter(|_| !fixed && !shared && offset == 0);
-    let place = library.zip(call.linux.joined.as_ref()).and_then(|(file, joined)| joined.place(file, len, call.memory));
-    let start = if let Some(start) = place {
-        start
-    } else if fixed {
-        if flags & FIXED_NO_REPLACE != 0 && !is_free(call.memory, wanted) {
-            return Err(Errno::EXIST.into());
-        }
-        hint
-    } else if hint >= LOWEST
-        && hint % PAGE_SIZE == 0
-        && wanted.end <= call.linux.layout()?.mappings_end
-        && is_free(call.memory, wanted)
-    {
-        hint
-    } else {
-        call.linux.layout()?.place(call.memory, len)?
+    let begun = call.begun();
+    let start = match &begun {
+        Some(begun) => begun.start,
+        None => place(call, len, file.as_deref().filter(|_| !shared))?,
     };
     let range = start..start.saturating_add(len);
     if let (Some(joined), Some(file), true) = (&call.linux.joined, &file, perm.contains(Perm::EXECUTE)) {
@@ -223,80 +210,91 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     } else {
         check_executable(call, &range, perm)?;
     }
-    // Text does not change.
-    let mapping = match &file {
-        Some(file) if shared && !perm.contains(Perm::EXECUTE) => Some(new_mapping(call, &range, offset, file, perm)?),
-        _ => None,
-    };
-    call.memory.can_map(start, len, perm)?;
-    // What this stores in files takes room there, which counts.
-    if let Some(file) = &file {
-        call.write_back(&file.kind, &(offset..offset.saturating_add(len)))?;
-    }
-    call.prepare_release(&range)?;
-    check_room(call, range.clone(), perm)?;
-    call.release(&range)?;
-    lighten(call, range)?;
     let Some(file) = file else {
+        call.memory.can_map(start, len, perm)?;
+        make_room(call, &range, perm)?;
         call.memory.map(start, len, perm)?;
         return Ok(start);
     };
-    call.memory.map(start, len, READ_WRITE())?;
-    let copied = copy_in(call, &file, start, len, offset)
-        .and_then(|()| Ok(call.memory.protect(start, len, perm)?))
-        .and_then(|()| match mapping {
-            Some(mapping) => call.linux.mappings.add(mapping, call.memory, call.patience),
-            None => Ok(()),
-        });
-    if let Err(stop) = copied {
-        call.memory.unmap(start, len)?;
-        return Err(stop);
+    // Text does not change.
+    let shared = shared && !perm.contains(Perm::EXECUTE);
+    let mapping = Mapping::new(range.clone(), offset, file, false).ok_or(Errno::NODEV)?;
+    let filled = match begun {
+        Some(begun) => {
+            call.memory.slice_mut(start, len)?;
+            begun.filled
+        }
+        None => {
+            if offset.checked_add(len).is_none_or(|end| i64::try_from(end).is_err()) {
+                return Err(Errno::OVERFLOW.into());
+            }
+            let shared = if shared { Some(new_mapping(call, mapping.clone(), perm)?) } else { None };
+            call.memory.can_map(start, len, perm)?;
+            // What this stores in files takes room there, which counts.
+            call.write_back(&mapping.file.kind, &(offset..offset + len))?;
+            make_room(call, &range, perm)?;
+            call.memory.map(start, len, READ_WRITE())?;
+            shared.into_iter().for_each(|mapping| call.linux.mappings.add(mapping));
+            0
+        }
+    };
+    let done = call.fill_new(start, filled..len, (!shared).then_some(mapping));
+    match done.and_then(|()| Ok(call.memory.protect(start, len, perm)?)) {
+        Err(stop @ Stop::Wait(_)) => Err(stop),
+        Err(stop) => {
+            unmap(call, range)?;
+            Err(stop)
+        }
+        Ok(()) => Ok(start),
     }
-    Ok(start)
 }
 
-/// A shared mapping of a file, if it may be there.
-fn new_mapping(
-    call: &Call<'_>,
-    range: &Range<u64>,
-    offset: u64,
-    file: &Arc<OpenFile>,
-    perm: Perm,
-) -> Result<Mapping, Stop> {
-    let mapping = Mapping::new(range.clone(), offset, file.clone(), perm.contains(Perm::WRITE)).ok_or(Errno::NODEV)?;
-    if offset.checked_add(range.end - range.start).is_none_or(|end| i64::try_from(end).is_err()) {
-        return Err(Errno::OVERFLOW.into());
+/// Where a mapping of `len` bytes comes to be. `library` is the file if it may be a library's.
+fn place(call: &mut Call<'_>, len: u64, library: Option<&OpenFile>) -> Outcome {
+    let [hint, _, _, flags, _, offset] = call.args;
+    let fixed = flags & (map::FIXED | map::FIXED_NO_REPLACE) != 0;
+    let wanted = hint..hint.saturating_add(len);
+    // A library's first mapping, which all others of it follow.
+    let library = library.filter(|_| !fixed && offset == 0);
+    if let Some((library, joined)) = library.zip(call.linux.joined.as_ref())
+        && let Some(start) = joined.place(library, len, call.memory)
+    {
+        return Ok(start);
     }
+    if flags & map::FIXED_NO_REPLACE != 0 && !is_free(call.memory, wanted.clone()) {
+        return Err(Errno::EXIST.into());
+    }
+    let layout = call.linux.layout()?;
+    let may_be = |hint| hint >= LOWEST && hint % PAGE_SIZE == 0 && wanted.end <= layout.mappings_end;
+    if fixed || may_be(hint) && is_free(call.memory, wanted.clone()) {
+        return Ok(hint);
+    }
+    layout.place(call.memory, len)
+}
+
+/// Takes away what is in a range that is about to be mapped. May be interrupted, and done again.
+fn make_room(call: &mut Call<'_>, range: &Range<u64>, perm: Perm) -> Result<(), Stop> {
+    call.prepare_release(range)?;
+    check_room(call, range.clone(), perm)?;
+    call.release(range)?;
+    lighten(call, range.clone())
+}
+
+/// The same mapping of a file as a shared one, if that may be there.
+fn new_mapping(call: &Call<'_>, mapping: Mapping, perm: Perm) -> Result<Mapping, Stop> {
+    let mapping = Mapping { writes: perm.contains(Perm::WRITE), ..mapping };
     if mapping.writes {
-        file.check_writable().map_err(|_| Errno::ACCESS)?;
+        mapping.file.check_writable().map_err(|_| Errno::ACCESS)?;
         if !mapping.may_write() {
             return Err(Errno::PERM.into());
         }
     }
-    call.linux.mappings.check_new(&mapping, range, 0)?;
-    Ok(mapping)
-}
-
-/// Fills a mapping from a file; what lies beyond the file's end stays zero.
-fn copy_in(call: &mut Call<'_>, file: &OpenFile, start: u64, len: u64, offset: u64) -> Result<(), Stop> {
-    let mut at = offset;
-    for part in call.memory.slice_mut(start, len)?.chunks_mut(STEP) {
-        let mut filled = 0;
-        while filled < part.len() {
-            if i64::try_from(at).is_err() {
-                return Err(Errno::OVERFLOW.into());
-            }
-            match file.read_mapped(&mut part[filled..], at)? {
-                0 => return Ok(()),
-                read => {
-                    filled += read;
-                    at = at.saturating_add(read as u64);
-                }
-            }
-        }
-        call.patience.check()?;
+    let range = mapping.range.clone();
+    call.linux.mappings.check_new(&mapping, &range, 0)?;
+    if mapping.writes {
+        call.linux.mappings.check_pages(&mapping, call.memory)?;
     }
-    Ok(())
+    Ok(mapping.at(range))
 }
 
 /// A page-aligned range from arguments 0 and 1.
@@ -449,6 +447,10 @@ const FIXED: u32 = 2;
 pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
     let [old, old_len, new_len, flags, ..] = call.args;
     let (Ok(old_len), Ok(new_len)) = (pages(old_len), pages(new_len)) else { return Err(Errno::INVAL.into()) };
+    if let Some(begun) = call.begun() {
+        call.fill_new(begun.start, begun.filled..new_len, None)?;
+        return Ok(begun.start);
+    }
     let kept = old..old.checked_add(old_len.min(new_len)).ok_or(Errno::INVAL)?;
     let Some(mapping) = call.linux.mappings.around(&kept)? else { return move_mapping(call) };
     if mapping.offset.checked_add(new_len).is_none_or(|end| i64::try_from(end).is_err()) {
@@ -465,7 +467,7 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
     call.linux.mappings.write_back(call.memory, &kept, call.patience)?;
     let start = move_mapping(call)?;
     call.linux.mappings.go(&kept, start..start + new_len)?;
-    call.fill_new(&(start + (kept.end - kept.start)..start + new_len))?;
+    call.fill_new(start, kept.end - kept.start..new_len, None)?;
     Ok(start)
 }
 
@@ -534,10 +536,12 @@ fn copy_pages(call: &mut Call<'_>, from: Range<u64>, to: u64, len: u64, perm: Pe
     }
     let mut buffer = vec![0; STEP.min((from.end - from.start) as usize)];
     for start in from.clone().step_by(STEP) {
+        if start > from.start {
+            call.patience.check()?;
+        }
         let part = &mut buffer[..(from.end - start).min(STEP as u64) as usize];
         call.memory.read(start, part)?;
         call.memory.write(to + (start - from.start), part)?;
-        call.patience.check()?;
     }
     Ok(call.memory.protect(to, len, perm)?)
 }

@@ -24,7 +24,7 @@ use crate::inode::Inode;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
-use crate::random::Random;
+use crate::random::{self, Random};
 use crate::requests::{ENDS, SOCKETS};
 use crate::signal_file::SignalFile;
 use crate::socket::Socket;
@@ -345,7 +345,7 @@ impl OpenFile {
             }),
             Kind::Virtual(file) => file.read(buffer, at, patience),
             Kind::Device(device) => {
-                in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
+                in_steps(buffer.len(), random::STEP, patience, |range| device.read(random, &mut buffer[range]))
             }
             Kind::Stream(stream) => match at {
                 Some(at) => stream.read_at(buffer, at, patience),

@@ -25,6 +25,10 @@ use crate::transfer::STEP;
 /// Shared mappings of files that a guest may have: each keeps a file open.
 pub(crate) const MAX: usize = 128;
 
+/// Bytes of a file that are copied into memory between two tests of the deadline: memory that is touched for the first time
+/// takes several times as long as copying.
+const FILL_STEP: u64 = 256 << 10;
+
 /// Which file an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileId {
@@ -224,16 +228,22 @@ impl Mapping {
         Ok(())
     }
 
-    /// The same at addresses that are new, so zero: what is a hole in the file is passed over.
-    fn fill_new(&mut self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
+    /// The same at addresses that are new, so zero: what is a hole in the file is passed over. Returns how far it has come
+    /// when the time is up, at the end of the range at last.
+    fn fill_new(&mut self, memory: &mut Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<u64, Stop> {
         let range = intersection(&self.range, range);
         let start = self.offset + (range.start - self.range.start);
         let mut at = start..start + (range.end - range.start);
         while let Some(data) = self.file.next_data(at.start)?.filter(|data| data.start < at.end) {
-            self.refresh(memory, &self.addresses(&intersection(&data, &at)))?;
-            at.start = data.end;
+            let part = intersection(&data, &at);
+            let part = part.start..part.end.min(part.start + FILL_STEP);
+            self.refresh(memory, &self.addresses(&part))?;
+            at.start = part.end;
+            if at.is_empty() || patience.check().is_err() {
+                return Ok(range.end - (at.end - at.start));
+            }
         }
-        Ok(())
+        Ok(range.end)
     }
 }
 
@@ -344,14 +354,9 @@ impl Mappings {
         }
     }
 
-    /// Adds a mapping, which has been filled from its file. May be interrupted.
-    pub(crate) fn add(&mut self, mut new: Mapping, memory: &mut Memory, patience: Patience<'_>) -> Result<(), Stop> {
-        if new.writes {
-            self.check_pages(&new, memory)?;
-            new.note(memory, patience)?;
-        }
+    /// Adds a mapping at addresses that are zero.
+    pub(crate) fn add(&mut self, new: Mapping) {
         self.0.push(new);
-        Ok(())
     }
 
     /// `ENOMEM` if mappings to be written to would have more pages than the guest's memory, of which each takes some here.
@@ -486,6 +491,14 @@ impl Call<'_> {
         ranges.try_for_each(|range| self.linux.mappings.write_back(self.memory, &range, self.patience))
     }
 
+    /// How much of a file may change before its mappings are brought up to date.
+    pub(crate) fn most_changed(&self, kind: &Kind) -> u64 {
+        match self.mapped(kind, &(0..u64::MAX)).len() as u64 {
+            0 => u64::MAX,
+            mappings => (STEP as u64 / mappings).max(PAGE_SIZE),
+        }
+    }
+
     /// Brings a part of a file into its mappings that a call has written.
     pub(crate) fn refresh(&mut self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
         for range in self.mapped(kind, part) {
@@ -522,9 +535,19 @@ impl Call<'_> {
         }
     }
 
-    /// Fills addresses that have come to mappings, and are zero.
-    pub(crate) fn fill_new(&mut self, range: &Range<u64>) -> Result<(), Stop> {
-        self.linux.mappings.meeting_mut(range).try_for_each(|mapping| mapping.fill_new(self.memory, range))
+    /// Fills `part` of a mapping that begins at `start`, where it is zero: of shared ones, or of this private one. May be
+    /// interrupted, and goes on.
+    pub(crate) fn fill_new(&mut self, start: u64, part: Range<u64>, private: Option<Mapping>) -> Result<(), Stop> {
+        let end = start.saturating_add(part.end);
+        let range = start.saturating_add(part.start).min(end)..end;
+        let (memory, patience) = (&mut *self.memory, self.patience);
+        let reached = match private {
+            Some(mut mapping) => mapping.fill_new(memory, &range, patience)?,
+            None => self.linux.mappings.meeting_mut(&range).try_fold(range.end, |reached, mapping| {
+                Ok::<_, Stop>(reached.min(mapping.fill_new(memory, &range, patience)?))
+            })?,
+        };
+        if reached < range.end { Err(self.pause(start, reached - start)) } else { Ok(()) }
     }
 
     /// Writes back what these addresses have of files, which are about to stand for none. What cannot be written is lost, as
@@ -629,7 +652,7 @@ mod tests {
         let file = Arc::new(OpenFile::new(file, open::READ_WRITE));
         set_size(&mut call, &file.kind, LEN).unwrap();
         let mapping = Mapping::new(START..START + LEN, 0, file.clone(), true).unwrap();
-        call.linux.mappings.add(mapping, call.memory, Patience::endless()).unwrap();
+        call.linux.mappings.add(mapping.at(START..START + LEN));
         test(&mut call, file);
     }
 

@@ -463,7 +463,11 @@ impl Interrupting {
 #[test]
 fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
     // To change permissions takes no time to speak of: the stop is behind the call.
-    for (way, stops_in_call) in [("0", 3), ("1", 3), ("2", 1), ("3", 3)] {
+    let changes = [("0", 3, 3..=3), ("1", 3, 3..=3), ("2", 3, 1..=1), ("3", 3, 3..=3)];
+    // What has been read of a file is not read again, however often it stops: once for each of 128 parts, and for what is
+    // called beside.
+    let reads = ["4", "5", "6"].map(|way| (way, 300, 128..=132));
+    for (way, interruptions, stops_in_call) in changes.into_iter().chain(reads) {
         let output = riverrun_linux::Captured::default();
         let builder = Linux::builder().args(["release", way]).stdout(riverrun_linux::Output::writer(output.clone()));
         // Compiled code that is stopped outside of calls cannot go on.
@@ -482,7 +486,7 @@ fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
         });
         // At first behind the call that writes, and then as the next call begins.
         let (linux, text) = (builder.build(), String::new());
-        let data = Interrupting { linux, handle: None, output, text, interruptions: 3, ahead: 2 };
+        let data = Interrupting { linux, handle: None, output, text, interruptions, ahead: 2 };
         let mut machine = linker.instantiate(&program, data).unwrap();
         machine.data_mut().handle = Some(machine.interrupt_handle());
         riverrun_linux::start(&mut machine, |data| &mut data.linux).unwrap();
@@ -490,9 +494,14 @@ fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
         while let Err(error) = machine.run() {
             assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Interrupted), "{error}");
             stops += u32::from(machine.data_mut().text() == "filled\n");
+            if stops == 100 {
+                let snapshot = riverrun_linux::snapshot(&mut machine, |data| &mut data.linux).unwrap();
+                riverrun_linux::reset(&mut machine, &snapshot, |data| &mut data.linux).unwrap();
+            }
             machine.data_mut().ahead = 1;
         }
-        assert_eq!((machine.data_mut().text(), stops), ("filled\ndone\n", stops_in_call), "{way}");
+        assert_eq!(machine.data_mut().text(), "filled\ndone\n", "{way}");
+        assert!(stops_in_call.contains(&stops), "{way}: {stops}");
     }
 }
 
@@ -517,6 +526,9 @@ fn a_guest_that_has_the_host_work_ends_with_its_time() {
         let mut machine = machine_on(engine, &Config::new(), &program, builder.build());
         assert_eq!(machine.run().unwrap(), 0);
         let toil = machine.func::<(u64,), u64>("toil").unwrap();
+        let at_once = CallLimits::new().timeout(Duration::ZERO);
+        // The first error of a program takes longer, as names of its functions are looked for.
+        toil.call_within(&mut machine, at_once, (1,)).unwrap_err();
         let mut call = |how: u64| {
             let before = processor_time();
             let result = toil.call_within(&mut machine, CallLimits::new().timeout(LIMIT), (how,));
@@ -525,7 +537,7 @@ fn a_guest_that_has_the_host_work_ends_with_its_time() {
         // What a call takes that does nothing.
         let (nothing, set_up) = call(0);
         assert_eq!(nothing.unwrap(), 0);
-        for how in 1..=14 {
+        for how in 1..=20 {
             let (result, time) = call(how);
             let error = result.expect_err("no system call fails");
             assert_eq!(error.trap().unwrap().cause, TrapCause::Deadline, "{engine:?}, {how}");

@@ -2,11 +2,19 @@
 
 use std::time::Duration;
 
+use riverrun::PAGE_SIZE;
 use rustix::io::Errno;
 
 use super::{State, Threads};
 use crate::call::{Call, Stop};
 use crate::requests::{Ended, On, Resumed, Wait};
+
+/// A mapping of which a part is made.
+pub(crate) struct Begun {
+    pub(crate) start: u64,
+    /// Bytes from there on that have been filled.
+    pub(crate) filled: u64,
+}
 
 impl Call<'_> {
     /// Waits, for this long at most. `Ok` says why the wait is over: woken, or timed out.
@@ -27,6 +35,22 @@ impl Call<'_> {
         }
         let (place, call, done, part) = (self.place, self.number, self.done, self.part);
         Err(Stop::Wait(Wait { on, until, place, call, order: 0, done, part }))
+    }
+
+    /// Stops where the machine's time is up, having filled so much of a mapping at `start`: [`Call::begun`] tells the call
+    /// when it is made again.
+    pub(crate) fn pause(&self, start: u64, filled: u64) -> Stop {
+        let (place, call, until) = (self.place, self.number, Some(self.uptime()));
+        Stop::Wait(Wait { on: On::Time, until, place, call, order: 0, done: filled, part: start })
+    }
+
+    /// What the call had done when it paused, if it did.
+    pub(crate) fn begun(&mut self) -> Option<Begun> {
+        self.resumed.take()?;
+        // Not bytes that it returns.
+        let begun = Begun { start: std::mem::take(&mut self.part), filled: std::mem::take(&mut self.done) };
+        // Saved state may say anything.
+        begun.start.is_multiple_of(PAGE_SIZE).then_some(begun)
     }
 
     /// The uptime at which a wait of this length ends: that of the wait's beginning, if the call goes on.

@@ -11,12 +11,30 @@
 #include <unistd.h>
 
 #define MUCH (256UL << 20)
+#define PART (8UL << 20)
 
 static char *much, *more;
-static int file, copy, null, zero;
+static int file, copy, null, zero, urandom, mirror;
 
 static long map(int flags, int fd) {
-    return mmap(more, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | flags, fd, 0) == more ? 0 : -1;
+    return mmap(more, MUCH, PROT_READ | PROT_WRITE, MAP_FIXED | flags, fd, 0) == more ? 0 : -1;
+}
+
+// A page of a file that grows to be all of it.
+static long grow(void) {
+    if (munmap(more, MUCH)) return -1;
+    if (mmap(more, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != more) return -1;
+    return mremap(more, 4096, MUCH, 0) == more ? 0 : -1;
+}
+
+// A file that is mapped many times.
+static int mirrored(void) {
+    int fd = open("/data/mirrored", O_CREAT | O_RDWR, 0600);
+    if (ftruncate(fd, PART)) return -1;
+    for (int n = 0; n < 64; n++) {
+        if (mmap(NULL, PART, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED) return -1;
+    }
+    return fd;
 }
 
 EXPORT(toil, "u64 (u64)");
@@ -36,10 +54,16 @@ uint64_t toil(uint64_t how) {
         case 8: memset(much, rounds, MUCH); break;
         case 9: memmove(much, much + 1, MUCH - 1); break;
         case 10: done = ftruncate(copy, 0) | posix_fallocate(copy, 0, MUCH); break;
-        case 11: done = map(MAP_ANONYMOUS | MAP_POPULATE, -1) | munmap(more, MUCH); break;
-        case 12: done = map(0, file) | munmap(more, MUCH); break;
+        case 11: done = map(MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1) | munmap(more, MUCH); break;
+        case 12: done = map(MAP_PRIVATE, file) | munmap(more, MUCH); break;
         case 13: done = madvise(much, MUCH, MADV_DONTNEED); memset(much, 1, 1 << 20); break;
         case 14: done = mprotect(much, MUCH, rounds & 1 ? PROT_READ : PROT_READ | PROT_WRITE); break;
+        case 15: done = mprotect(much, MUCH, PROT_READ | PROT_WRITE) | -(read(urandom, much, MUCH) < 0); break;
+        case 16: done = map(MAP_PRIVATE | MAP_ANONYMOUS, -1) | -(read(zero, more, MUCH) < 0); break;
+        case 17: done = map(MAP_SHARED, file) | munmap(more, MUCH); break;
+        case 18: done = grow(); break;
+        case 19: done = pwrite(mirror, much, PART, 0); break;
+        case 20: done = copy_file_range(file, &from, mirror, &to, PART, 0); break;
         }
         if (done < 0) return rounds;
     }
@@ -52,9 +76,12 @@ int main(int argc, char **argv) {
     more = mmap(NULL, MUCH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     null = open("/dev/null", O_WRONLY);
     zero = open("/dev/zero", O_RDONLY);
+    urandom = open("/dev/urandom", O_RDONLY);
     file = open("/data/file", O_CREAT | O_RDWR, 0600);
     copy = open("/data/copy", O_CREAT | O_RDWR, 0600);
-    if (much == MAP_FAILED || more == MAP_FAILED || null < 0 || zero < 0 || file < 0 || copy < 0) return 1;
+    mirror = mirrored();
+    if (much == MAP_FAILED || more == MAP_FAILED) return 1;
+    if (null < 0 || zero < 0 || urandom < 0 || file < 0 || copy < 0 || mirror < 0) return 1;
     if (pwrite(file, much, MUCH, 0) != MUCH) return 2;
     // The host calls the functions of a program that is ready.
     register long a0 __asm__("a0") = 0;

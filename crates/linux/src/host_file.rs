@@ -18,9 +18,9 @@ use crate::locked_ranges::LockedRanges;
 use crate::transfer::{STEP, in_steps, position};
 
 /// Bytes that are allocated between two tests of the deadline.
-const ALLOCATION_STEP: u64 = 64 << 20;
+const ALLOCATION_STEP: u64 = 8 << 20;
 /// Bytes that are freed between two tests of the deadline.
-const TRUNCATION_STEP: u64 = 256 << 20;
+const TRUNCATION_STEP: u64 = 32 << 20;
 /// The maximal number of steps in which space is freed: sparse files can be much larger than their contents.
 const MAX_TRUNCATIONS: u64 = 4096;
 

@@ -138,7 +138,8 @@ impl Call<'_> {
                 Ok((moved, short)) => {
                     total += moved;
                     at = at.map(|at| at.saturating_add(moved));
-                    if short || total >= MAX_TRANSFER {
+                    // What is moved of many buffers counts when the time is up.
+                    if short || total >= MAX_TRANSFER || self.patience.check().is_err() {
                         return Ok((total, !short));
                     }
                 }
@@ -414,7 +415,10 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     let mode = call.uint(1);
     let punches = mode & (PUNCH_HOLE | ZERO_RANGE) != 0;
     let done = match &file.kind {
-        Kind::Memory(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
+        Kind::Memory(file) => {
+            let modes = Allocation { keeps_size: mode & KEEP_SIZE != 0, punches };
+            file.allocate(modes, at, len, call.patience)
+        }
         Kind::Virtual(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
         _ => {
             let flags = rustix::fs::FallocateFlags::from_bits_retain(mode);

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Linux;
 use crate::call::{Call, Outcome, Stop};
-use crate::open_file::OpenFile;
+use crate::devices::Device;
+use crate::open_file::{Kind, OpenFile};
 use crate::regions::{CHUNK, discard, held, overlapping};
 use crate::shared_mappings::Mapping;
 use crate::transfer::STEP;
@@ -194,8 +195,12 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         0 => {
             let file = call.linux.descriptors.get_for_use(call.int(4))?;
             file.check_readable().map_err(|_| Errno::ACCESS)?;
-            file.read_mapped(&mut [], 0)?;
-            Some(file)
+            // A mapping of it is memory without a file.
+            let is_zero = matches!(file.kind, Kind::Device(Device::Zero));
+            if !is_zero {
+                file.read_mapped(&mut [], 0)?;
+            }
+            (!is_zero).then_some(file)
         }
         _ => None,
     };
@@ -415,7 +420,10 @@ pub(crate) fn msync(call: &mut Call<'_>) -> Outcome {
     }
     call.linux.mappings.write_back(call.memory, &range, call.patience)?;
     if flags & SYNC != 0 {
-        call.linux.mappings.files(&range).try_for_each(rustix::fs::fdatasync)?;
+        for file in call.linux.mappings.files(&range) {
+            call.patience.check()?;
+            rustix::fs::fdatasync(file)?;
+        }
     }
     Ok(0)
 }

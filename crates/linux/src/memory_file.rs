@@ -1,13 +1,12 @@
 //! Open files whose contents are in the host's memory: those of the guest's private tree, and those that can only be read.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use crate::call::{Outcome, Stop};
+use crate::call::{Outcome, Patience, Stop};
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::inode::{Content, Inode, State, seal};
@@ -171,7 +170,7 @@ impl MemoryFile {
     }
 
     /// Takes room for `len` bytes, as `fallocate` does with these modes.
-    pub(crate) fn allocate(&self, modes: Allocation, at: u64, len: u64) -> Result<(), Stop> {
+    pub(crate) fn allocate(&self, modes: Allocation, at: u64, len: u64, patience: Patience<'_>) -> Result<(), Stop> {
         let end = position(at, len).map_err(|_| Errno::FBIG)?;
         if len == 0 {
             return Err(Errno::INVAL.into());
@@ -185,7 +184,7 @@ impl MemoryFile {
             if modes.punches {
                 pages.punch(at, len);
             } else {
-                pages.allocate(at, len)?;
+                pages.allocate(at, len, patience)?;
             }
             if end > pages.len() && !modes.keeps_size {
                 pages.set_len(end);
@@ -206,10 +205,9 @@ impl MemoryFile {
         Ok(*at)
     }
 
-    /// The first part from a position on that is no hole; `ENXIO` if there is none.
-    pub(crate) fn data(&self, at: u64) -> Result<Range<u64>, Stop> {
-        let start = self.next(at, true)?;
-        Ok(start..self.next(start, false)?)
+    /// The first position from another one on that is in no hole; `ENXIO` if there is none.
+    pub(crate) fn data(&self, at: u64) -> Outcome {
+        self.next(at, true)
     }
 
     /// Where data or a hole begins, from a position on.

@@ -1,17 +1,20 @@
 //! The contents of a file in memory, as pages: what has not been written takes no room.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::Stop;
+use crate::call::{Patience, Stop};
 use crate::space::Space;
 
 const PAGE: u64 = riverrun::PAGE_SIZE;
 /// What a page takes beside its bytes.
 const OVERHEAD: u64 = 64;
+/// Pages that are made between two tests of the deadline.
+const PAGES_AT_ONCE: u64 = 1024;
 
 /// Contents as a snapshot has them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,15 +122,24 @@ impl Pages {
         self.len = len;
     }
 
-    /// Takes room for a range, which has to end at a position.
-    pub(crate) fn allocate(&mut self, at: u64, len: u64) -> Result<(), Stop> {
+    /// Takes room for a range, which has to end at a position. May be interrupted, and done again.
+    pub(crate) fn allocate(&mut self, at: u64, len: u64, patience: Patience<'_>) -> Result<(), Stop> {
         let pages = at / PAGE..(at + len).div_ceil(PAGE);
         let there = self.pages.range(pages.clone()).count() as u64;
         // Before one is made, as there may be far too many.
-        let missing = (pages.end - pages.start - there).saturating_mul(PAGE + OVERHEAD);
-        self.space.reserve(missing)?;
+        let mut missing = pages.end - pages.start - there;
+        self.space.reserve(missing.saturating_mul(PAGE + OVERHEAD))?;
         for page in pages {
-            self.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
+            if let Entry::Vacant(vacant) = self.pages.entry(page) {
+                vacant.insert(Box::new([0; PAGE as usize]));
+                missing -= 1;
+                if missing.is_multiple_of(PAGES_AT_ONCE)
+                    && let Err(stop) = patience.check()
+                {
+                    self.space.release(missing * (PAGE + OVERHEAD));
+                    return Err(stop);
+                }
+            }
         }
         Ok(())
     }
@@ -235,7 +247,7 @@ mod tests {
                     let model_len = model.len();
                     model[(at as usize).min(model_len)..end.min(model_len)].fill(0);
                 }
-                2 => pages.allocate(at, len).unwrap(),
+                2 => pages.allocate(at, len, Patience::endless()).unwrap(),
                 _ => {
                     let bytes = vec![round as u8 | 1; len as usize];
                     assert_eq!(pages.write_at(&bytes, at), Ok(bytes.len()));
@@ -265,7 +277,7 @@ mod tests {
         assert_eq!(pages.write_at(b"end", (1 << 50) - 3), Ok(3));
         assert_eq!((pages.next(5, true), pages.next(5, false)), (Some((1 << 50) - 4096), Some(5)));
         assert_eq!((pages.next(1 << 50, true), pages.next((1 << 50) - 1, false)), (None, Some(1 << 50)));
-        assert_eq!(pages.allocate(0, 1 << 60), Err(Errno::NOSPC.into()));
+        assert_eq!(pages.allocate(0, 1 << 60, Patience::endless()), Err(Errno::NOSPC.into()));
         // What there is room for is written.
         assert_eq!(pages.write_at(&[1; 9000], 10), Ok(4086));
         assert_eq!(pages.write_at(&[1; 1], 9000), Err(Errno::NOSPC.into()));

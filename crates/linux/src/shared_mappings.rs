@@ -149,10 +149,10 @@ impl Mapping {
         let whole = intersection(&self.range, &pages_around(range));
         let size = size(&self.file.kind)?.unwrap_or(0);
         let mut done = Ok(());
-        for region in memory.regions() {
+        for region in regions::overlapping(memory, whole.clone()) {
             let part = intersection(&whole, &(region.start..region.end));
             // What cannot be read has been written back when it became so.
-            if part.is_empty() || !region.perm.contains(Perm::READ) {
+            if !region.perm.contains(Perm::READ) {
                 continue;
             }
             for start in part.clone().step_by(STEP) {
@@ -171,6 +171,8 @@ impl Mapping {
                         Ok(()) => *filled = digest,
                         Err(stop) => done = done.and(Err(stop)),
                     }
+                    // The host's disk may be waited for.
+                    patience.check()?;
                 }
             }
         }
@@ -234,9 +236,8 @@ impl Mapping {
         let range = intersection(&self.range, range);
         let start = self.offset + (range.start - self.range.start);
         let mut at = start..start + (range.end - range.start);
-        while let Some(data) = self.file.next_data(at.start)?.filter(|data| data.start < at.end) {
-            let part = intersection(&data, &at);
-            let part = part.start..part.end.min(part.start + FILL_STEP);
+        while let Some(data) = self.file.next_data(at.start)?.filter(|&data| data < at.end) {
+            let part = data..at.end.min(data + FILL_STEP);
             self.refresh(memory, &self.addresses(&part))?;
             at.start = part.end;
             if at.is_empty() || patience.check().is_err() {
@@ -264,21 +265,24 @@ fn each_region(
     range: &Range<u64>,
     mut change: impl FnMut(&mut Memory, Range<u64>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let parts: Vec<_> = memory.regions().iter().map(|region| (region.start..region.end, region.perm)).collect();
-    for (region, perm) in parts {
-        let part = intersection(range, &region);
-        if part.is_empty() {
+    for region in regions::overlapping(memory, range.clone()).to_vec() {
+        let part = intersection(range, &(region.start..region.end));
+        if region.perm.contains(Perm::WRITE) {
+            change(memory, part)?;
             continue;
         }
-        let pages = pages_around(&part);
-        let is_writable = perm.contains(Perm::WRITE);
-        if !is_writable {
-            memory.protect(pages.start, pages.end - pages.start, Perm::READ | Perm::WRITE)?;
-        }
+        let (pages, both) = (pages_around(&part), Perm::READ | Perm::WRITE);
+        // The whole region makes no more pieces of memory, of which there may be too many.
+        let whole = region.start..region.end;
+        let protected = match memory.protect(pages.start, pages.end - pages.start, both) {
+            Ok(()) => pages,
+            Err(_) => {
+                memory.protect(whole.start, whole.end - whole.start, both)?;
+                whole
+            }
+        };
         let done = change(memory, part);
-        if !is_writable {
-            memory.protect(pages.start, pages.end - pages.start, perm)?;
-        }
+        memory.protect(protected.start, protected.end - protected.start, region.perm)?;
         done?;
     }
     Ok(())
@@ -392,9 +396,15 @@ impl Mappings {
         }
     }
 
-    /// The host's files that a range of addresses stands for.
+    /// The host's files that a range of addresses stands for, each once.
     pub(crate) fn files(&self, range: &Range<u64>) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.meeting(&range.clone()).filter_map(|mapping| mapping.file.regular().ok()).collect::<Vec<_>>().into_iter()
+        let mut mappings: Vec<&Mapping> = Vec::new();
+        for mapping in self.meeting(range) {
+            if mappings.iter().all(|other| other.id != mapping.id) {
+                mappings.push(mapping);
+            }
+        }
+        mappings.into_iter().filter_map(|mapping| mapping.file.regular().ok())
     }
 
     /// Brings all that the guest has stored into files, of a range of addresses.
@@ -594,20 +604,20 @@ impl OpenFile {
         }
     }
 
-    /// The first part of a mapped file from a position on that is no hole.
-    fn next_data(&self, at: u64) -> Result<Option<Range<u64>>, Stop> {
+    /// The first position of a mapped file from another one on that is in no hole. Where the hole behind it begins is not
+    /// asked: some file systems look through all that is before it.
+    fn next_data(&self, at: u64) -> Result<Option<u64>, Stop> {
         let found = match &self.kind {
             Kind::Memory(file) => file.data(at),
-            Kind::Virtual(file) if at < file.len()? => Ok(at..u64::MAX),
+            Kind::Virtual(file) if at < file.len()? => Ok(at),
             Kind::Virtual(_) => Err(Errno::NXIO.into()),
             Kind::Regular(file) => {
                 let position = tell(&file.fd)?;
-                let next = |to| seek(&file.fd, to);
-                let found = next(SeekFrom::Data(at)).and_then(|start| Ok(start..next(SeekFrom::Hole(start))?));
+                let found = seek(&file.fd, SeekFrom::Data(at));
                 seek(&file.fd, SeekFrom::Start(position))?;
                 match found {
                     // Not every file system knows.
-                    Err(Errno::INVAL) => Ok(at..u64::MAX),
+                    Err(Errno::INVAL) => Ok(at),
                     found => found.map_err(Stop::from),
                 }
             }

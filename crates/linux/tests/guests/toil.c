@@ -8,13 +8,15 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define MUCH (256UL << 20)
 #define PART (8UL << 20)
+#define BUFFERS 1024
 
 static char *much, *more;
-static int file, copy, null, zero, urandom, mirror;
+static int file, copy, null, zero, urandom, mirror, private;
 
 static long map(int flags, int fd) {
     return mmap(more, MUCH, PROT_READ | PROT_WRITE, MAP_FIXED | flags, fd, 0) == more ? 0 : -1;
@@ -35,6 +37,13 @@ static int mirrored(void) {
         if (mmap(NULL, PART, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED) return -1;
     }
     return fd;
+}
+
+// So many bytes in each of as many buffers as a call takes.
+static struct iovec *buffers(size_t len) {
+    static struct iovec all[BUFFERS];
+    for (int n = 0; n < BUFFERS; n++) all[n] = (struct iovec){much + n * len, len};
+    return all;
 }
 
 EXPORT(toil, "u64 (u64)");
@@ -64,6 +73,9 @@ uint64_t toil(uint64_t how) {
         case 18: done = grow(); break;
         case 19: done = pwrite(mirror, much, PART, 0); break;
         case 20: done = copy_file_range(file, &from, mirror, &to, PART, 0); break;
+        case 21: done = readv(urandom, buffers(64 << 10), BUFFERS); break;
+        case 22: done = pwritev(mirror, buffers(PART / BUFFERS), BUFFERS, 0); break;
+        case 23: done = ftruncate(private, 0) | posix_fallocate(private, 0, 6 * PART); break;
         }
         if (done < 0) return rounds;
     }
@@ -80,8 +92,9 @@ int main(int argc, char **argv) {
     file = open("/data/file", O_CREAT | O_RDWR, 0600);
     copy = open("/data/copy", O_CREAT | O_RDWR, 0600);
     mirror = mirrored();
+    private = open("/tmp/private", O_CREAT | O_RDWR, 0600);
     if (much == MAP_FAILED || more == MAP_FAILED) return 1;
-    if (null < 0 || zero < 0 || urandom < 0 || file < 0 || copy < 0 || mirror < 0) return 1;
+    if (null < 0 || zero < 0 || urandom < 0 || file < 0 || copy < 0 || mirror < 0 || private < 0) return 1;
     if (pwrite(file, much, MUCH, 0) != MUCH) return 2;
     // The host calls the functions of a program that is ready.
     register long a0 __asm__("a0") = 0;

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{gcc, machine_on, qemu};
+use crate::common::{gcc, machine_of, machine_on, qemu};
 use riverrun::{Config, Error, TrapCause};
 use riverrun_linux::{Captured, Linux, Output};
-use riverrun_testkit::suite::SuiteEngine;
+use riverrun_testkit::suite::{SuiteEngine, load_compiled_in_part};
 
 const ENGINES: [SuiteEngine; 2] = [SuiteEngine::Interpreter, SuiteEngine::SingleStep];
 
@@ -39,6 +39,29 @@ fn handlers_take_faults_as_under_linux() {
         counts.push(instructions);
     }
     assert_eq!(counts[0], counts[1]);
+}
+
+/// Also in compiled code, where most registers are not in memory: by the quick back end, which large programs are compiled by
+/// here, and by LLVM.
+#[test]
+fn handlers_go_on_behind_what_traps() {
+    const TRAPPING: [&str; 6] = ["breakpoint", "ones", "opcode", "csr", "unimplemented", "zeros"];
+    let program = gcc("steps_over.c", &["-O2", "-static", "-Wall"]);
+    let expected = qemu(&program, &["guest"], &[], "").stdout;
+    assert_eq!(expected.lines().count(), TRAPPING.len(), "{expected}");
+    let elf = std::fs::read(&program).unwrap();
+    let by_llvm = load_compiled_in_part(elf.clone(), |image| {
+        let chosen = image.symbols().filter(|symbol| TRAPPING.iter().any(|name| symbol.name.starts_with(name)));
+        chosen.map(|symbol| symbol.address..symbol.address + symbol.size).collect()
+    });
+    let engines = SuiteEngine::ALL.iter().map(|engine| engine.load(&Config::new(), elf.clone()));
+    for (number, program) in engines.chain(by_llvm).enumerate() {
+        let stdout = Captured::default();
+        let linux = Linux::builder().args(["guest"]).stdout(Output::writer(stdout.clone())).build();
+        let result = machine_of(&program, linux).run();
+        let stdout = String::from_utf8(stdout.take()).unwrap();
+        assert_eq!((stdout.as_str(), result.ok()), (expected.as_str(), Some(0)), "program {number}");
+    }
 }
 
 #[test]

@@ -164,8 +164,9 @@ fn walk(
         };
         let next = pc + u64::from(inst.len);
         if text.treatment(&inst) == Treatment::Stepped {
+            // A handler of its signal may have the guest go on behind it.
             let end = match inst.op {
-                Op::ebreak => Terminator::Exit(pc),
+                Op::ebreak if !extent.contains(next) || text.fetch(next).is_none() => Terminator::Exit(pc),
                 op => Terminator::Step { at: pc, next, is_ecall: op == Op::ecall },
             };
             return Block { insts, end };

@@ -345,6 +345,8 @@ struct Node<'a> {
     live_in: Sets,
     /// The instruction that it ends in front of.
     stepped: Option<Inst>,
+    /// Whether that is none that is known, nor one that is defined to be illegal.
+    is_unknown: bool,
 }
 
 /// A function during the analysis.
@@ -398,6 +400,7 @@ impl<'a> Flow<'a> {
                 given: !0,
                 live_in: [0; 3],
                 stepped,
+                is_unknown: matches!(block.end, Terminator::Exit(at) if text.is_unknown(at)),
             }
         };
         let nodes: Vec<Node<'a>> = function.blocks.iter().map(node).collect();
@@ -466,13 +469,17 @@ impl<'a> Flow<'a> {
             }
             Terminator::Step { is_ecall, .. } => {
                 let host = if *is_ecall { ARGUMENTS & given | HOST & unseen } else { 0 };
+                let traps = node.stepped.as_ref().is_some_and(|inst| inst.op == Op::ebreak);
+                let handler = if traps { PRESERVED | unseen } else { 0 };
                 let stepped = |after| node.stepped.as_ref().map_or(after, |inst| before(inst, after, self.imports));
-                live_in(&node.next[0]).map(|after| stepped(after) | host)
+                live_in(&node.next[0]).map(|after| stepped(after) | host | handler)
             }
-            // Calls that link in another register; all else traps.
+            // Calls that link in another register; all else traps. A handler of the signal may have the guest go on in this
+            // function, behind an instruction that is not known; compilers put others where control never comes.
             Terminator::Exit(_) => match &node.stepped {
                 Some(inst) if inst.op.info().format.destination() == Destination::Jump => [HOST | unseen; 3],
-                _ => [PRESERVED; 3],
+                _ if node.is_unknown => [PRESERVED | unseen | ARGUMENTS & given; 3],
+                _ => [PRESERVED | unseen; 3],
             },
             Terminator::Next(_)
             | Terminator::Jump(_)

@@ -84,6 +84,13 @@ impl<'a> Text<'a> {
         decode(bits).filter(Inst::is_legal_csr)
     }
 
+    /// Whether there is an instruction that is not known: none that is defined to be illegal, zeros or `unimp`.
+    pub(crate) fn is_unknown(&self, pc: u64) -> bool {
+        const UNIMP: u32 = 0xc000_1073;
+        let is_illegal = |bits: u32| bits as u16 == 0 || bits == UNIMP;
+        self.fetch(pc).is_none() && self.image.instruction_bits(pc).is_ok_and(|bits| !is_illegal(bits))
+    }
+
     /// Whether the instruction is compiled. Compiled code runs in the default rounding mode only.
     pub(crate) fn treatment(&self, inst: &Inst) -> Treatment {
         let format = inst.op.info().format;

@@ -17,6 +17,9 @@ use crate::transfer::STEP;
 
 /// Bytes of memory that are copied sooner than moved: each move makes a mapping, of which the host has few.
 const LEAST_MOVED: u64 = 64 << 10;
+/// Bytes of memory whose permissions are changed between two tests of the deadline: the kernel takes some 50 ms for a GiB that
+/// is in use.
+const PROTECTED_AT_ONCE: usize = 256 << 20;
 /// The lowest address of a mapping whose place is not the guest's choice.
 const LOWEST: u64 = 0x1_0000;
 
@@ -369,8 +372,12 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
         call.linux.mappings.write_back(call.memory, &range, call.patience)?;
     }
     call.linux.mappings.protect(call.memory, &range, perm, call.patience)?;
-    // The kernel takes some 13 ms for a GiB.
-    call.memory.protect(range.start, range.end - range.start, perm)?;
+    for start in range.clone().step_by(PROTECTED_AT_ONCE) {
+        if start > range.start {
+            call.patience.check()?;
+        }
+        call.memory.protect(start, (range.end - start).min(PROTECTED_AT_ONCE as u64), perm)?;
+    }
     Ok(0)
 }
 

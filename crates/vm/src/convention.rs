@@ -12,7 +12,7 @@ use crate::imports::SYSTEM_CALLS_OFFSET;
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.
-pub const ABI: u32 = 24;
+pub const ABI: u32 = 25;
 
 /// A value that is passed in a host register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -414,12 +414,10 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     call.clear_behind_end(&file.kind)?;
     let mode = call.uint(1);
     let punches = mode & (PUNCH_HOLE | ZERO_RANGE) != 0;
+    let modes = Allocation { keeps_size: mode & KEEP_SIZE != 0, punches };
     let done = match &file.kind {
-        Kind::Memory(file) => {
-            let modes = Allocation { keeps_size: mode & KEEP_SIZE != 0, punches };
-            file.allocate(modes, at, len, call.patience)
-        }
-        Kind::Virtual(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
+        Kind::Memory(file) => file.allocate(modes, at, len, call.patience),
+        Kind::Virtual(file) => file.allocate(modes, at, len),
         _ => {
             let flags = rustix::fs::FallocateFlags::from_bits_retain(mode);
             file.host_file()?.allocate(flags, at, len, call.patience)

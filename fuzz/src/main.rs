@@ -5,6 +5,7 @@
 //! fail is kept in `fuzz/artifacts/`.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -122,22 +123,19 @@ fn main() -> ExitCode {
 /// Builds all targets, then runs them side by side, as many as there are processors: each uses one.
 fn run(options: &Options) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut built = Vec::new();
-    for target in &options.targets {
-        built.push((target, build(folder, target.package)?));
-    }
+    let programs = build(folder, options.targets.iter().map(|target| target.package).collect())?;
     if !options.is_run {
         return Ok(());
     }
-    let is_alone = built.len() == 1;
-    let todo = Mutex::new(built.into_iter());
+    let is_alone = options.targets.len() == 1;
+    let todo = Mutex::new(options.targets.iter());
     let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).next();
     let failures = Mutex::new(Vec::new());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..processors {
             scope.spawn(|| {
-                while let Some((target, programs)) = next() {
+                while let Some(target) = next() {
                     if let Err(message) = fuzz(folder, target, &programs, options, is_alone) {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push(message);
                     }
@@ -187,8 +185,8 @@ fn fuzz(folder: &Path, target: &Target, programs: &Path, options: &Options, is_a
     Err(format!("{name} fails; to see it again: --input FILE, with the newest file of {}", artifacts.display()))
 }
 
-/// Builds the package's targets; gives the folder that they are in.
-fn build(folder: &Path, package: &str) -> Result<PathBuf, String> {
+/// Builds the packages' targets, at once, so that what they depend on is built once; gives the folder that they are in.
+fn build(folder: &Path, packages: BTreeSet<&str>) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let triple = host_triple()?;
     let target_folder = match std::env::var_os("CARGO_TARGET_DIR") {
@@ -197,7 +195,8 @@ fn build(folder: &Path, package: &str) -> Result<PathBuf, String> {
     };
     // Named by `--target`, so that the flags spare build scripts.
     let status = Command::new(cargo)
-        .args(["build", "--release", "--package", package, "--bins", "--target", &triple])
+        .args(["build", "--release", "--bins", "--target", &triple])
+        .args(packages.iter().flat_map(|package| ["--package", package]))
         .arg("--manifest-path")
         .arg(folder.join("Cargo.toml"))
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))

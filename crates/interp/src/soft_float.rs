@@ -298,27 +298,3 @@ fn integral_in<F: Format>(a: u64, rm: Rounding, inexact: bool) -> Flagged {
 pub(crate) fn integral(f: Float, a: u64, rm: Rounding, inexact: bool) -> Flagged {
     by_format!(f, integral_in(a, rm, inexact))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// apfloat itself reports the first only as inexact, and sees underflow before rounding.
-    #[test]
-    fn directed_overflow_and_tininess_after_rounding() {
-        let greatest = f64::MAX.to_bits();
-        let overflow = fflags::OF | fflags::NX;
-        assert_eq!(add(Float::D, greatest, greatest, Rounding::Rtz), (greatest, overflow));
-        assert_eq!(add(Float::D, greatest, 1, Rounding::Rtz), (greatest, fflags::NX));
-        assert_eq!(add(Float::D, greatest, 1, Rounding::Rup), (f64::INFINITY.to_bits(), overflow));
-        // Rounds up to the least normal number: tiny with 52 bits of precision, but not with 53.
-        let least_normal = f64::MIN_POSITIVE.to_bits();
-        let tiny = (fflags::UF | fflags::NX, fflags::NX);
-        let just_below = 1.0_f64.to_bits() - 1;
-        assert_eq!(mul(Float::D, least_normal, just_below, Rounding::Rne), (least_normal, tiny.0));
-        let product = fma(Float::D, least_normal, 1.0_f64.to_bits(), 1 << 63 | 1, Rounding::Rne);
-        assert_eq!(product, (least_normal - 1, 0));
-        let half = fma(Float::D, 1, (-0.25_f64).to_bits(), least_normal, Rounding::Rne);
-        assert_eq!(half, (least_normal, tiny.1));
-    }
-}

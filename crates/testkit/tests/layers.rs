@@ -381,6 +381,23 @@ fn crates_stand_in_layers() {
     assert_eq!(upward, BTreeSet::new(), "crates that use one of their layer, or above it");
 }
 
+/// Where the manifest says that there are no unit tests there are none: they would not run.
+#[test]
+fn no_unit_test_is_left_out() {
+    let mut without = 0;
+    for folder in fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()) {
+        if fs::read_to_string(folder.join("Cargo.toml")).unwrap().contains("\ntest = false\n") {
+            without += 1;
+            for (module, tokens) in Source::read(&folder.join("src")).files {
+                let text: String = tokens.to_string().split_whitespace().collect();
+                let is_tested = ["#[test]", "cfg(test)", "cfg(all(test"].iter().any(|tests| text.contains(tests));
+                assert!(!is_tested, "{}: {} has unit tests", folder.display(), module.join("::"));
+            }
+        }
+    }
+    assert_ne!(without, 0, "no manifest says that there are none");
+}
+
 /// The check finds what it looks for.
 #[test]
 fn circles_are_found() {

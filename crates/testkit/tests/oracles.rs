@@ -1,10 +1,11 @@
 //! The semantics of instructions agree with results computed in other ways: floats by Berkeley
 //! SoftFloat, what qemu 7.2 does not know (Zicond, Zcb, Zfa) from the words of the specification.
 
-use riverrun_isa::ops::fflags::{NV, NX};
-use riverrun_isa::{COp, Destination, Extension, Op, Rounding, decode_compressed};
+use riverrun_isa::ops::fflags::{NV, NX, OF, UF};
+use riverrun_isa::{COp, Destination, Extension, Inst, Op, Rounding, decode_compressed};
+use riverrun_testkit::generate::blank;
 use riverrun_testkit::probe::{Batch, Inputs, Probe, ROUNDS, Results, Subject};
-use riverrun_testkit::{Engine, amount};
+use riverrun_testkit::{Case, Engine, amount, check, elf};
 use softfloat_wrapper::{ExceptionFlags, F32, F64, Float, RoundingMode};
 
 /// Probes of a batch.
@@ -280,6 +281,36 @@ fn single_precision() {
 #[test]
 fn double_precision() {
     compare(&ops(|op| computes(op) && op.info().extension == Extension::D), float_oracle);
+}
+
+/// Where apfloat, by which the reference interpreter computes, reports other exceptions than the specification: overflow
+/// in a directed rounding, of which it says that it is inexact, and underflow, which it sees before rounding.
+#[test]
+fn directed_overflow_and_tininess_after_rounding() {
+    let evaluated = |op, rm, sources: [u64; 3]| {
+        let operation = Inst { rd: 1, rs1: 2, rs2: 3, rs3: 4, rm, ..blank(op) };
+        let exit = [Inst { rd: 17, imm: 93, ..blank(Op::addi) }, blank(Op::ecall)];
+        let program = [operation, exit[0], exit[1]].map(|inst| inst.encode().to_le_bytes());
+        let mut f = [0; 32];
+        f[2..5].copy_from_slice(&sources);
+        let elf = elf::executable(program.as_flattened(), &[], 0);
+        let outcome = check(&Case { elf, x: [0; 32], f, fcsr: 0, fuel: 10 });
+        (outcome.f[1], outcome.fcsr)
+    };
+    let greatest = f64::MAX.to_bits();
+    let overflow = u32::from(OF | NX);
+    assert_eq!(evaluated(Op::fadd_d, Rounding::Rtz, [greatest, greatest, 0]), (greatest, overflow));
+    assert_eq!(evaluated(Op::fadd_d, Rounding::Rtz, [greatest, 1, 0]), (greatest, NX.into()));
+    assert_eq!(evaluated(Op::fadd_d, Rounding::Rup, [greatest, 1, 0]), (f64::INFINITY.to_bits(), overflow));
+    // Rounds up to the least normal number: tiny with 52 bits of precision, but not with 53.
+    let least_normal = f64::MIN_POSITIVE.to_bits();
+    let tiny = u32::from(UF | NX);
+    let just_below = 1.0_f64.to_bits() - 1;
+    assert_eq!(evaluated(Op::fmul_d, Rounding::Rne, [least_normal, just_below, 0]), (least_normal, tiny));
+    let product = evaluated(Op::fmadd_d, Rounding::Rne, [least_normal, 1.0_f64.to_bits(), 1 << 63 | 1]);
+    assert_eq!(product, (least_normal - 1, 0));
+    let half = evaluated(Op::fmadd_d, Rounding::Rne, [1, (-0.25_f64).to_bits(), least_normal]);
+    assert_eq!(half, (least_normal, NX.into()));
 }
 
 #[test]

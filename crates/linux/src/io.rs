@@ -14,7 +14,7 @@ use crate::files;
 use crate::memory_file::Allocation;
 use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::pipes;
-use crate::shared_mappings::size;
+use crate::shared_mappings::{FileId, size};
 use crate::socket_calls::{self, Buffer};
 
 /// A position by which calls take the file's own.
@@ -320,6 +320,26 @@ impl End {
         self.position.map(|(_, at)| at.saturating_add(offset))
     }
 
+    /// Where it begins.
+    fn start(&self) -> u64 {
+        self.at(0).unwrap_or_else(|| self.file.position())
+    }
+
+    /// How many of `len` bytes are copied: within a file those that are there before it grows by them. `EINVAL` if a part
+    /// would be copied to another one of them.
+    fn apart_from(&self, to: &End, len: u64) -> Result<u64, Stop> {
+        let id = FileId::of(&self.file.kind);
+        if id.is_none() || id != FileId::of(&to.file.kind) {
+            return Ok(len);
+        }
+        let (start, other) = (self.start(), to.start());
+        let len = len.min(size(&self.file.kind)?.unwrap_or(len).saturating_sub(start));
+        match other.saturating_add(len) > start && other < start.saturating_add(len) {
+            true => Err(Errno::INVAL.into()),
+            false => Ok(len),
+        }
+    }
+
     /// Tells the guest how far it has come.
     fn finish(&self, call: &mut Call<'_>, moved: u64) -> Result<(), Stop> {
         match self.position {
@@ -333,7 +353,7 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
     from.file.check_readable()?;
     to.file.check_writable()?;
     let len = len.min(MAX_TRANSFER).min(call.most_changed(&to.file.kind));
-    let start = from.at(0).unwrap_or_else(|| from.file.position());
+    let start = from.start();
     call.write_back(&from.file.kind, &(start..start.saturating_add(len)))?;
     let before = size(&to.file.kind)?;
     let mut buffer = vec![0; len.min(COPY_STEP) as usize];
@@ -386,7 +406,13 @@ pub(crate) fn copy_file_range(call: &mut Call<'_>) -> Outcome {
     call.only(5, 0)?;
     from.file.check_contents()?;
     to.file.check_contents()?;
-    copy(call, &from, &to, call.args[4])
+    from.file.check_readable()?;
+    to.file.check_writable()?;
+    if to.file.status() & open::APPEND != 0 {
+        return Err(Errno::BADF.into());
+    }
+    let len = from.apart_from(&to, call.args[4])?;
+    copy(call, &from, &to, len)
 }
 
 pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {

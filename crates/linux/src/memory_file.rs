@@ -178,7 +178,8 @@ impl MemoryFile {
         let forbidden_by = if modes.punches { seal::WRITE | seal::FUTURE_WRITE } else { 0 };
         self.change(forbidden_by, |pages, seals| {
             self.limit.check(end)?;
-            if end > pages.len() && !modes.keeps_size && seals & seal::GROW != 0 {
+            // Also where the size stays, as in Linux.
+            if end > pages.len() && !modes.punches && seals & seal::GROW != 0 {
                 return Err(Errno::PERM.into());
             }
             if modes.punches {

@@ -14,7 +14,7 @@ use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::countdown::{Clock, Countdown};
-use crate::pending_signals::Origin;
+use crate::pending_signals::{Origin, bit};
 use crate::program_timers::ProgramTimers;
 
 /// The interval timers by their numbers: the signal of each, and its clock.
@@ -63,6 +63,14 @@ impl Linux {
             || self.threads.wait_for_files() && self.signals.is_watched(signal)
     }
 
+    /// The signals that timers send for which that is so, as a set: each is asked for once, as there may be a thousand
+    /// timers and as many threads.
+    fn signals_that_matter(&self) -> u64 {
+        let sent = self.alarms().fold(0, |sent, (signal, ..)| sent | bit(signal));
+        let matter = (1..=signal::MAX).filter(|&signal| sent & bit(signal) != 0 && self.matters(signal));
+        matter.map(bit).fold(0, |all, one| all | one)
+    }
+
     /// When a timer interrupts the thread that runs, in a call that the host waits in.
     pub(crate) fn call_alarm(&self, instructions: u64) -> Option<Instant> {
         let blocked = self.threads.current().signals.blocked();
@@ -74,13 +82,15 @@ impl Linux {
 
     /// The uptime at which a timer ends a wait of some thread.
     pub(crate) fn until_alarm(&self) -> Option<Duration> {
-        let matter = self.alarms().filter(|&(signal, clock, _)| clock != Clock::Cpu && self.matters(signal));
+        let signals = self.signals_that_matter();
+        let matter = self.alarms().filter(|&(signal, clock, _)| clock != Clock::Cpu && signals & bit(signal) != 0);
         matter.map(|(_, _, at)| at).chain(self.awaited_file()).min()
     }
 
     /// When the first timer interrupts a guest that makes no call.
     pub(crate) fn timer_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
-        let matter = self.alarms().filter(|&(signal, ..)| self.matters(signal));
+        let signals = self.signals_that_matter();
+        let matter = self.alarms().filter(|&(signal, ..)| signals & bit(signal) != 0);
         let spans = matter.map(|(_, clock, at)| at.saturating_sub(self.timer_now(clock, instructions)));
         let file = self.awaited_file().map(|at| at.saturating_sub(self.clock.uptime(instructions)));
         self.clock.alarm_in(spans.chain(file).min()?, instructions)

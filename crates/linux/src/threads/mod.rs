@@ -112,8 +112,10 @@ pub(crate) struct Threads {
     slices: Slices,
     /// Counts waits, so that futexes wake in their order.
     waits: u64,
-    /// The earliest uptime at which a wait ends by itself.
+    /// No later than the earliest uptime at which a wait ends by itself.
     earliest: Option<Duration>,
+    /// Whether it may be earlier than that: to look at all threads for each wait that is over would take too long.
+    is_earliest_old: bool,
     /// How many wait for files.
     for_files: usize,
     /// When the host's streams are looked at next for those.
@@ -134,6 +136,7 @@ impl Threads {
             slices: Slices::new(seed),
             waits: 0,
             earliest: None,
+            is_earliest_old: false,
             for_files: 0,
             glance: None,
             lock_glance: None,
@@ -216,9 +219,15 @@ impl Threads {
         if matches!(wait.on, On::Files { .. }) {
             self.for_files -= 1;
         }
-        if wait.until.is_some() && wait.until == self.earliest {
+        self.is_earliest_old |= wait.until.is_some() && wait.until == self.earliest;
+    }
+
+    /// The earliest uptime at which a wait ends by itself.
+    fn earliest(&mut self) -> Option<Duration> {
+        if std::mem::take(&mut self.is_earliest_old) {
             self.earliest = self.list.iter().filter_map(|thread| thread.wait()?.until).min();
         }
+        self.earliest
     }
 
     /// Whether the current thread runs.

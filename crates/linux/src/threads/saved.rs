@@ -129,7 +129,6 @@ impl Threads {
             && list.iter().enumerate().all(|(index, thread)| is_sound(index, thread))
             && saved.next_id < i32::MAX as u32;
         let waits = || list.iter().filter_map(Thread::wait);
-        let earliest = waits().filter_map(|wait| wait.until).min();
         let for_files = waits().filter(|wait| matches!(wait.on, On::Files { .. })).count();
         all_are_sound.then(|| Threads {
             current,
@@ -139,7 +138,8 @@ impl Threads {
             first_status: saved.first_status,
             slices: saved.slices.clone(),
             waits: saved.waits,
-            earliest,
+            earliest: None,
+            is_earliest_old: true,
             for_files,
             glance: None,
             lock_glance: None,

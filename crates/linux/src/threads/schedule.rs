@@ -136,7 +136,7 @@ impl Linux {
     /// Ends the waits whose time has come, or whose streams are ready.
     pub(crate) fn look_at_waits(&mut self, instructions: u64) {
         self.look_at_timers(instructions);
-        if let Some(earliest) = self.threads.earliest {
+        if let Some(earliest) = self.threads.earliest() {
             let now = self.clock.uptime(instructions);
             if earliest <= now {
                 let is_past = |wait: &Wait| wait.until.is_some_and(|until| until <= now);
@@ -218,7 +218,7 @@ impl Linux {
 
     /// Lets time pass, because no thread can go on.
     fn idle(&mut self, instructions: u64, patience: Patience<'_>, is_nested: bool) -> Result<(), Stop> {
-        let event = self.threads.earliest.into_iter().chain(self.until_alarm()).min();
+        let event = self.threads.earliest().into_iter().chain(self.until_alarm()).min();
         let streams = self.awaited_streams();
         if event.is_none() && streams == 0 {
             return Err(Stop::Endless(self.threads.why_endless(is_nested)));
@@ -250,7 +250,7 @@ impl Linux {
         } else {
             Some(threads.slices.alarm(instructions, is_timed))
         };
-        let wait = threads.earliest.and_then(|earliest| self.clock.alarm(earliest, instructions));
+        let wait = threads.earliest().and_then(|earliest| self.clock.alarm(earliest, instructions));
         let alarms = [slice, wait, self.next_glance(instructions), self.timer_alarm(instructions)];
         alarms.into_iter().flatten().reduce(sooner)
     }

@@ -99,6 +99,19 @@ static void reads_and_writes(void) {
     SHOW(sendfile(copy, fd, &from, 9));
     printf("from %ld\n", from);
     SHOW(copy_file_range(fd, &from, copy, NULL, 100000, 0));
+    // Within a file: apart, onto itself, and with an end that is behind the file's.
+    off_t to = 200;
+    from = 100;
+    SHOW(copy_file_range(copy, &from, copy, &to, 50, 0));
+    from = 100, to = 149;
+    SHOW(copy_file_range(copy, &from, copy, &to, 50, 0));
+    from = 149, to = 100;
+    SHOW(copy_file_range(copy, &from, copy, &to, 50, 0));
+    SHOW(copy_file_range(copy, &from, copy, &from, 0, 0));
+    from = 4990, to = 5040;
+    SHOW(copy_file_range(copy, &from, copy, &to, 1000, 0));
+    SHOW(fcntl(copy, F_SETFL, O_APPEND));
+    SHOW(copy_file_range(fd, &from, copy, NULL, 5, 0));
     SHOW(close(copy));
     show_stat("copy");
     SHOW(fchmod(fd, 0444));

@@ -32,6 +32,8 @@ int main(void) {
     SHOW(pwrite(fd, "x", 1, 12));
     SHOW(pwrite(fd, "y", 1, 11));
     SHOW(fallocate(fd, 0, 0, 100));
+    SHOW(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 100));
+    SHOW(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 12));
     SHOW(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));
     SHOW(pwrite(fd, "z", 1, 1));
     SHOW(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL));

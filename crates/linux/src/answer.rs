@@ -73,11 +73,16 @@ fn interrupt<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux)
     // A run that goes on from saved state begins with an alarm.
     linux.program.get_or_insert(program);
     linux.look_at_waits(instructions);
+    let is_turn_over = linux.threads.is_turn_over(instructions);
+    if is_turn_over {
+        // Also of a thread that goes on, lest the alarm come again at once.
+        linux.threads.begin_turn();
+    }
     if !linux.threads.runs() {
         // It is at a call in which it waits: that goes on.
         return Ok(Flow::Continue);
     }
-    if !is_nested && linux.threads.is_turn_over(instructions) {
+    if !is_nested && is_turn_over {
         linux.threads.queue();
         let next = threads::switch(caller, get, pc);
         let made = continue_thread(caller, get, next)?;

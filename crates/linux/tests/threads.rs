@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{gcc, gxx, machine, machine_on, qemu, try_run};
-use riverrun::{Config, Error, Machine, TrapCause};
+use riverrun::{Caller, Config, Error, HostError, Linker, Machine, TrapCause};
 use riverrun_linux::{Builder, Captured, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
 
@@ -149,6 +149,28 @@ fn threads_work_while_the_host_calls_a_function() {
     let mut machine = workers();
     let add = machine.func::<(i32,), i32>("add").unwrap();
     assert_eq!([1, 2, 3].map(|item| add.call(&mut machine, (item,)).unwrap()), [1, 3, 6]);
+}
+
+#[test]
+fn only_its_own_thread_runs_while_a_host_function_calls_the_guest() {
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../riverrun/tests/guests");
+    let program = gcc("called_back.c", &[STATIC, &[include]].concat());
+    for &engine in SuiteEngine::ALL {
+        for seed in [None, Some(1)] {
+            let program = engine.load(&Config::new(), std::fs::read(&program).unwrap());
+            let mut linker = Linker::new(program.engine());
+            riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+            let calls_back = |mut caller: Caller<'_, Linux>, count: i32| -> Result<u64, HostError> {
+                let sum = caller.func::<(i32,), u64>("sum")?;
+                Ok(sum.call(&mut caller, (count,))?)
+            };
+            linker.func("where", calls_back).unwrap();
+            let mut machine = linker.instantiate(&program, Linux::builder().seed(seed).build()).unwrap();
+            riverrun_linux::start(&mut machine, |linux| linux).unwrap();
+            machine.set_deadline(Some(Instant::now() + PATIENCE));
+            assert_eq!(machine.run().unwrap_or_else(|error| panic!("{engine:?}, {seed:?}: {error:?}")), 0);
+        }
+    }
 }
 
 #[test]

@@ -140,8 +140,7 @@ impl Dispatcher<'_> {
                     }
                     // SAFETY: as the caller promises.
                     let (exit, executed) = unsafe { execution.run(entry, self.window, limit, self.interruption) };
-                    self.fuel -= executed;
-                    self.pace.executed(executed, self.fuel);
+                    self.count(executed);
                     match exit {
                         // Goes on behind the poll.
                         Exit::Refused if self.exits_at_polls && self.window.state().hart.pc == pc => return Exit::Step,
@@ -164,12 +163,18 @@ impl Dispatcher<'_> {
         };
         // SAFETY: as the caller promises.
         let (exit, executed) = unsafe { code.run(self.window, limit.min(until_sample.unwrap_or(u64::MAX))) };
-        self.fuel -= executed;
-        self.pace.executed(executed, self.fuel);
+        self.count(executed);
         if let Some(sampler) = &mut self.sampler {
             sampler.executed(executed);
         }
         exit
+    }
+
+    /// Notes what an engine has executed, with what host functions have had the guest do: that may be more than there was
+    /// until an alarm, which they set anew.
+    fn count(&mut self, executed: u64) {
+        self.fuel = self.fuel.saturating_sub(executed);
+        self.pace.executed(executed, self.fuel);
     }
 
     /// Executes an instruction by the reference interpreter, which makes all traps.

@@ -96,6 +96,11 @@ impl Threads {
         !self.ready.is_empty() && self.slices.is_over(instructions)
     }
 
+    /// Begins a turn.
+    pub(crate) fn begin_turn(&mut self) {
+        self.slices.end();
+    }
+
     /// Whether another thread can run.
     pub(crate) fn are_others_ready(&self) -> bool {
         !self.ready.is_empty()
@@ -293,7 +298,7 @@ pub(crate) fn switch<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mu
         }
         false => threads.ready.pop_front().unwrap_or(before),
     };
-    threads.slices.end();
+    threads.begin_turn();
     if next != before
         && let Some(mut hart) = threads.list[next].hart.take()
     {

@@ -12,6 +12,7 @@ use riverrun_linux::FileHandle;
 use crate::arguments::{Result, given};
 use crate::error::{Returned, guard};
 use crate::owned::Owned;
+use crate::serving::serve;
 
 /// The attributes of a file or directory, which `look` fills in. Each field has its default before the call.
 #[repr(C)]
@@ -55,7 +56,7 @@ pub type FileRename = unsafe extern "C" fn(data: *mut c_void, from: *const c_cha
 
 /// A file system that the host implements. Paths are relative to the path at which the guest sees it, without `.`, `..` and
 /// slashes at either end; its root is "". riverrun calls these functions on the threads that run guests, so machines on
-/// several threads call them concurrently; a guest waits for its call.
+/// several threads call them concurrently; a guest waits for its call, and its machine cannot be used meanwhile.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FileSystem {
@@ -135,7 +136,7 @@ impl Called {
         let mut status = FileStatus { is_directory: false, permissions: FILE, len: 0, modified: 0, number: 0 };
         let look = there(self.0.table.look)?;
         // SAFETY: what the host has given with its data; path and status are there as long as the call.
-        done(unsafe { look(self.data(), path.as_ptr(), &mut status) })?;
+        done(serve(|| unsafe { look(self.data(), path.as_ptr(), &mut status) }))?;
         let mut found = match status.is_directory {
             true => riverrun_linux::FileStatus::directory(),
             false => riverrun_linux::FileStatus::file(status.len),
@@ -156,13 +157,13 @@ impl Called {
     fn create(&self, path: &Path, is_directory: bool, permissions: u32) -> io::Result<()> {
         let (create, path) = (there(self.0.table.create)?, c_path(path));
         // SAFETY: what the host has given with its data; the path is there as long as the call.
-        done(unsafe { create(self.data(), path.as_ptr(), is_directory, permissions) })
+        done(serve(|| unsafe { create(self.data(), path.as_ptr(), is_directory, permissions) }))
     }
 
     fn remove(&self, path: &Path, is_directory: bool) -> io::Result<()> {
         let (remove, path) = (there(self.0.table.remove)?, c_path(path));
         // SAFETY: as in `create`.
-        done(unsafe { remove(self.data(), path.as_ptr(), is_directory) })
+        done(serve(|| unsafe { remove(self.data(), path.as_ptr(), is_directory) }))
     }
 
     fn opened(&self, path: &Path) -> Box<dyn FileHandle> {
@@ -179,7 +180,7 @@ impl riverrun_linux::FileSystem for Called {
         let (list, path) = (there(self.0.table.list)?, c_path(path));
         let mut entries = Entries(Vec::new());
         // SAFETY: as in `look`.
-        done(unsafe { list(self.data(), path.as_ptr(), &mut entries) })?;
+        done(serve(|| unsafe { list(self.data(), path.as_ptr(), &mut entries) }))?;
         Ok(entries.0)
     }
 
@@ -207,7 +208,7 @@ impl riverrun_linux::FileSystem for Called {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (rename, from, to) = (there(self.0.table.rename)?, c_path(from), c_path(to));
         // SAFETY: as in `create`.
-        done(unsafe { rename(self.data(), from.as_ptr(), to.as_ptr()) })
+        done(serve(|| unsafe { rename(self.data(), from.as_ptr(), to.as_ptr()) }))
     }
 }
 
@@ -219,19 +220,19 @@ impl FileHandle for OpenedFile {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let read = there(self.of.0.table.read)?;
         // SAFETY: what the host has given with its data; path and buffer are there as long as the call.
-        moved(unsafe { read(self.of.data(), self.path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len(), at) })
+        moved(serve(|| unsafe { read(self.of.data(), self.path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len(), at) }))
     }
 
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {
         let write = there(self.of.0.table.write)?;
         // SAFETY: as in `read_at`.
-        moved(unsafe { write(self.of.data(), self.path.as_ptr(), bytes.as_ptr().cast(), bytes.len(), at) })
+        moved(serve(|| unsafe { write(self.of.data(), self.path.as_ptr(), bytes.as_ptr().cast(), bytes.len(), at) }))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let resize = there(self.of.0.table.resize)?;
         // SAFETY: as in `read_at`.
-        done(unsafe { resize(self.of.data(), self.path.as_ptr(), len) })
+        done(serve(|| unsafe { resize(self.of.data(), self.path.as_ptr(), len) }))
     }
 }
 

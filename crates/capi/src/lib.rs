@@ -14,6 +14,7 @@ mod arguments;
 mod error;
 mod host_data;
 mod host_words;
+mod serving;
 
 pub mod call;
 pub mod config;

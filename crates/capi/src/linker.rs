@@ -16,6 +16,7 @@ use crate::linux::Linux;
 use crate::machine::Machine;
 use crate::owned::{Destructor, Owned};
 use crate::program::{Program, signature};
+use crate::serving;
 
 /// The host functions that guests can call. Any number of threads may make machines with it while no thread changes it; a
 /// machine keeps the functions that the linker had when the machine was made.
@@ -171,7 +172,7 @@ const _: () = assert!(size_of::<*const Environment>() == size_of::<usize>());
 pub unsafe extern "C" fn riverrun_linker_add_linux(linker: Option<&mut Linker>) -> Returned {
     guard(|| {
         let linker = given(linker, "linker")?;
-        riverrun_linux::add_to_linker(&mut linker.linker, |host: &mut Host| &mut host.linux);
+        riverrun_linux::add_to_linker(&mut linker.linker, serving::linux_of_caller);
         linker.has_linux = true;
         Ok(())
     })

@@ -10,6 +10,7 @@ use crate::arguments::{Result, array, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::file_system::{Called, FileSystem};
 use crate::owned::{Destructor, Owned};
+use crate::serving::serve;
 
 /// The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
 /// with them.
@@ -51,7 +52,7 @@ enum OutputTo {
     Sink(Arc<Sink>),
 }
 
-/// Takes what a guest writes.
+/// Takes what a guest writes. It cannot use the machine that writes, but others.
 pub type Write = unsafe extern "C" fn(data: *mut c_void, bytes: *const c_void, len: usize);
 
 #[derive(Debug)]
@@ -66,7 +67,7 @@ struct Writer(Arc<Sink>);
 impl io::Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // SAFETY: what the host has given with its data; the bytes are there as long as the call.
-        unsafe { (self.0.write)(self.0.owned.data, bytes.as_ptr().cast(), bytes.len()) };
+        serve(|| unsafe { (self.0.write)(self.0.owned.data, bytes.as_ptr().cast(), bytes.len()) });
         Ok(bytes.len())
     }
 

@@ -12,6 +12,7 @@ use crate::config::{Limits, UNLIMITED, deadline};
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::host_data::{Host, Waits};
 use crate::owned::{Destructor, Owned};
+use crate::serving::is_served;
 
 /// A machine: one guest with its memory. In a host function, the guest that has called it.
 ///
@@ -48,9 +49,16 @@ impl Machine {
         unsafe { (*self.0.data_ptr()).future.0.clone() }
     }
 
-    /// Records, in debug builds, that this thread uses the machine; an error if another thread does.
+    /// Records, in debug builds, that this thread uses the machine; an error if another thread does, or if a function of
+    /// its grants runs.
     #[inline(always)]
     pub(crate) fn begin(self) -> Result<InUse> {
+        // SAFETY: the header demands that machines are alive; nothing is read.
+        if is_served(unsafe { self.0.data_ptr() }) {
+            return Err(misuse(
+                "the machine makes a system call, which an output or a file system of its grants serves: that cannot use it",
+            ));
+        }
         #[cfg(debug_assertions)]
         {
             debug::begin(self)
@@ -117,6 +125,21 @@ pub(crate) fn with<R>(machine: Option<Machine>, body: impl FnOnce(RawMachine<Hos
     let machine = given(machine, "machine")?;
     let _in_use = machine.begin()?;
     body(machine.0)
+}
+
+/// Looks at a machine: in a host function as its caller, else as it rests, also while its future waits.
+fn look<R>(
+    machine: Option<Machine>,
+    in_host_function: impl FnOnce(&riverrun::Caller<'_, Host>) -> R,
+    at_rest: impl FnOnce(&riverrun::Machine<Host>) -> R,
+) -> Option<R> {
+    let mut machine = machine?;
+    Some(match machine.is_running() {
+        // SAFETY: a host function is running.
+        true => in_host_function(&unsafe { machine.0.caller() }),
+        // SAFETY: it is not running, and the header demands that one thread at a time uses it.
+        false => at_rest(unsafe { machine.0.machine() }),
+    })
 }
 
 /// Runs `body` on a machine that is not running.
@@ -226,11 +249,10 @@ pub unsafe extern "C" fn riverrun_machine_set_fuel(machine: Option<Machine>, ins
     })
 }
 
-/// The instructions that the guest may still execute, as of the last run or call; `RIVERRUN_UNLIMITED` without a
-/// limit.
+/// The instructions that the guest may still execute; `RIVERRUN_UNLIMITED` without a limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_fuel(machine: Option<Machine>) -> u64 {
-    guard_value(UNLIMITED, || idle(machine, |machine| Ok(machine.fuel())).ok()?)
+    guard_value(UNLIMITED, || look(machine, |caller| caller.fuel(), |machine| machine.fuel())?)
 }
 
 /// Sets a deadline that many nanoseconds from now. It ends every run and call with a trap of the kind
@@ -267,23 +289,13 @@ pub unsafe extern "C" fn riverrun_machine_is_initializing(machine: Option<Machin
 /// Instructions that the machine has executed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_instructions(machine: Option<Machine>) -> u64 {
-    let count = |machine: Machine| match machine.is_running() {
-        // SAFETY: a host function is running.
-        true => Some(unsafe { machine.0.caller() }.instructions()),
-        false => idle(Some(machine), |machine| Ok(machine.instructions())).ok(),
-    };
-    guard_value(0, || count(machine?))
+    guard_value(0, || look(machine, |caller| caller.instructions(), |machine| machine.instructions()))
 }
 
 /// The guest's address of the next instruction; in a host function, that of the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_pc(machine: Option<Machine>) -> u64 {
-    let pc = |machine: Machine| match machine.is_running() {
-        // SAFETY: a host function is running.
-        true => Some(unsafe { machine.0.caller() }.pc()),
-        false => idle(Some(machine), |machine| Ok(machine.pc())).ok(),
-    };
-    guard_value(0, || pc(machine?))
+    guard_value(0, || look(machine, |caller| caller.pc(), |machine| machine.pc()))
 }
 
 /// Sets the address of the next instruction.

@@ -216,6 +216,11 @@ fn make<T>(
             let name = table::name(number).unwrap_or("a system call");
             return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
         }
+        Err(Stop::NewCode) => {
+            return Err("the program has changed its own code, and would run it: only the code that a program had when it \
+                        was loaded runs"
+                .into());
+        }
         Err(Stop::SignalReturn(frame)) => return Ok(Made::Goes(signal_return(caller, get, frame))),
         Err(Stop::Wait(wait)) => {
             linux.threads.park(wait);

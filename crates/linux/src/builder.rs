@@ -353,6 +353,7 @@ impl Builder {
             log: self.log,
             last_words: LastWords::default(),
             baseline: None,
+            own_baseline: None,
             has_locked: false,
             is_changed: false,
         }

@@ -44,6 +44,8 @@ pub(crate) enum Stop {
     Wait(Wait),
     /// It waits for an event that cannot happen, for this reason.
     Endless(&'static str),
+    /// It is about to run code that it has made of its own.
+    NewCode,
     /// Another thread may run first.
     Yield,
     /// It makes a thread.

@@ -229,8 +229,10 @@ pub struct Linux {
     pub(crate) reactor: reactor::Reactor,
     pub(crate) log: log::Log,
     pub(crate) last_words: last_words::LastWords,
-    /// What [`Linux::reset`] goes back to, if a builder has restored it.
+    /// What was restored last.
     pub(crate) baseline: Option<Box<saved::Baseline>>,
+    /// What a builder has restored, if that is another state.
+    pub(crate) own_baseline: Option<Box<saved::Baseline>>,
     /// Whether a file may be locked.
     pub(crate) has_locked: bool,
     /// Whether a system call has been made since.

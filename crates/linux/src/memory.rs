@@ -93,21 +93,43 @@ fn is_text(linux: &Linux, range: &Range<u64>) -> bool {
     linux.image().is_some_and(|image| image.text().iter().map(pages).any(has))
 }
 
-/// Fails if a range has text that the program has changed: it would not run.
-fn check_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
-    let Some(image) = call.linux.image() else { return Ok(()) };
-    for text in image.text() {
-        let end = range.end.min(text.end);
-        for start in (range.start.max(text.start)..end).step_by(STEP) {
-            call.patience.check()?;
-            let part = start..end.min(start + STEP as u64);
-            let bytes = call.memory.slice(part.start, part.end - part.start).ok();
-            if bytes.is_some() && bytes != image.text_bytes(part) {
-                return Err(NO_NEW_CODE);
+/// Whether the readable part of a range has the text that the program began with: no other would run.
+fn is_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<bool, Stop> {
+    let Some(image) = call.linux.image() else { return Ok(true) };
+    for region in overlapping(call.memory, range.clone()).iter().filter(|region| region.perm.contains(Perm::READ)) {
+        for text in image.text() {
+            let end = range.end.min(text.end).min(region.end);
+            for start in (range.start.max(text.start).max(region.start)..end).step_by(STEP) {
+                call.patience.check()?;
+                let part = start..end.min(start + STEP as u64);
+                if call.memory.slice(part.start, part.end - part.start).ok() != image.text_bytes(part) {
+                    return Ok(false);
+                }
             }
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Fails if a mapped range has text that the program has changed. What could not be read can be read afterwards.
+fn check_unchanged(call: &mut Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
+    for region in overlapping(call.memory, range.clone()) {
+        let hidden = range.start.max(region.start)..range.end.min(region.end);
+        if !region.perm.contains(Perm::READ) && is_text(call.linux, &hidden) {
+            call.memory.protect(hidden.start, hidden.end - hidden.start, Perm::READ)?;
+        }
+    }
+    if is_unchanged(call, range)? { Ok(()) } else { Err(NO_NEW_CODE) }
+}
+
+/// `riscv_flush_icache`: the program means to run what it has stored there.
+pub(crate) fn flush_instruction_cache(call: &mut Call<'_>) -> Outcome {
+    const LOCAL: u64 = 1;
+    let [start, end, flags, ..] = call.args;
+    if flags & !LOCAL != 0 {
+        return Err(Errno::INVAL.into());
+    }
+    if is_unchanged(call, &(start..end))? { Ok(0) } else { Err(Stop::NewCode) }
 }
 
 /// What `prot` allows; whatever may be written may be read.

@@ -360,7 +360,7 @@ table! {
     242 accept4(4) => socket_calls::accept4;
     243 recvmmsg(5) => messages::recvmmsg;
     258 riscv_hwprobe;
-    259 riscv_flush_icache(3) => process::nothing;
+    259 riscv_flush_icache(3) => memory::flush_instruction_cache;
     260 wait4(4) => process::wait4;
     261 prlimit64(4) => process::prlimit64;
     262 fanotify_init;

@@ -395,6 +395,32 @@ fn a_reset_brings_private_files_back() {
     assert!(error.contains("take more than 10000 bytes"), "{error}");
 }
 
+/// A reset leads to what the builder has restored, though other states have been restored since.
+#[test]
+fn a_reset_leads_behind_other_states() {
+    let data = tempfile::tempdir().unwrap();
+    let (machine, _) = holding(data.path(), "private");
+    let saved = machine.data().save().unwrap();
+    let others = ["other", "another"].map(|arg| Linux::builder().args([arg]).env("NAME", arg).build().save().unwrap());
+    let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let mut linux = builder.restore(&saved).unwrap();
+    for _ in 0..2 {
+        for other in &others {
+            linux.restore(other).unwrap();
+            assert_ne!(linux.save().unwrap(), saved);
+        }
+        linux.reset().unwrap();
+        assert_eq!(linux.save().unwrap(), saved);
+        go_on_and_reset(&mut linux, data.path(), "private");
+        assert_eq!(linux.save().unwrap(), saved);
+    }
+    // Without one it leads to the last of these.
+    let mut linux = Linux::builder().build();
+    others.iter().for_each(|other| linux.restore(other).unwrap());
+    linux.reset().unwrap();
+    assert_eq!(linux.save().unwrap(), others[1]);
+}
+
 const SOCKETS: &str = "\
 connect(late, AT(\"/tmp/stream\")) = -1 Resource temporarily unavailable
 accepted = accept(server, NULL, NULL) = 4

@@ -237,6 +237,27 @@ impl<'a, T> Caller<'a, T> {
         unsafe { (*self.instance.as_ptr()).counts_instructions }
     }
 
+    /// The instructions that the guest may still execute; `None` without a limit.
+    ///
+    /// ```
+    /// # use riverrun::{Caller, Config, Engine, Linker, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut linker = Linker::<()>::new(&engine);
+    /// linker.ecall(|caller: Caller<'_, ()>| {
+    ///     assert!(caller.fuel().is_some_and(|left| left < 1_000));
+    ///     Ok(riverrun::Flow::Exit(0))
+    /// });
+    /// let mut machine = linker.instantiate(&program, ())?;
+    /// machine.set_fuel(Some(1_000));
+    /// assert_eq!(machine.run()?, 0);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn fuel(&self) -> Option<u64> {
+        // SAFETY: the instance is alive while its host function runs.
+        unsafe { Instance::fuel_left(self.instance) }
+    }
+
     /// Instructions that the machine has executed, the call included.
     pub fn instructions(&self) -> u64 {
         self.state().instructions()

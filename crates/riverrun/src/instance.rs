@@ -97,6 +97,8 @@ pub(crate) struct Instance<T> {
     pub(crate) sampler: Option<Sampler>,
     /// Whether all code that the present run may use counts its instructions.
     pub(crate) counts_instructions: bool,
+    /// The number of the pool that has made it; 0 if none has.
+    pub(crate) pool: u64,
     pub(crate) fuel: Option<u64>,
     /// While the guest runs: the value of `instret` at which its fuel is used up.
     pub(crate) fuel_end: Option<u64>,

@@ -94,6 +94,7 @@ impl<T> Machine<T> {
             execution,
             spare_executions: Vec::new(),
             counts_instructions,
+            pool: 0,
             fuel: None,
             fuel_end: None,
             deadline: None,

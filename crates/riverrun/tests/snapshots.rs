@@ -501,11 +501,14 @@ fn pools_drop_what_they_cannot_restore() {
     };
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     assert_eq!(pool.idle(), 0);
-    // Nor is one of another program or linker, in place of the pool's.
+    // Nor is one of another program, linker, snapshot or pool, in place of the pool's.
     let other = Program::new(program.engine(), riverrun::doc::TINY).unwrap();
+    let twin = Pool::new(&linker, &snapshot, 2, || Ok(Answer::Number), reset);
     for mut machine in [
         linker.instantiate(&other, Answer::Number).unwrap(),
         Linker::new(program.engine()).instantiate(&other, Answer::Number).unwrap(),
+        linker.instantiate_from(&snapshot, Answer::Number).unwrap(),
+        twin.get().unwrap().into_machine(),
     ] {
         std::mem::swap(&mut *pool.get().unwrap(), &mut machine);
         assert_eq!(pool.idle(), 0);

@@ -10,8 +10,29 @@ struct text {
     size_t len;
 };
 
+/* The machine that the functions below serve, and one that waits meanwhile. */
+static riverrun_machine_t *served, *other;
+
+/* While they serve it they cannot use it, but others. */
+static void use_machines(void)
+{
+    static const char words[] = "an output or a file system of its grants serves";
+    if (!served)
+        return;
+    char byte;
+    riverrun_func_t *func;
+    int32_t status;
+    FAILS(riverrun_memory_read(served, 0x10000, &byte, 1), RIVERRUN_ERROR_MISUSE, words);
+    FAILS(riverrun_func_new(served, "main", NULL, &func), RIVERRUN_ERROR_MISUSE, words);
+    FAILS(riverrun_machine_run(served, &status), RIVERRUN_ERROR_MISUSE, words);
+    FINE(riverrun_machine_set_fuel(other, 1));
+    FAILS(riverrun_machine_run(other, &status), RIVERRUN_ERROR_TRAP, "fuel");
+    FAILS(riverrun_memory_read(served, 0x10000, &byte, 1), RIVERRUN_ERROR_MISUSE, words);
+}
+
 static void append(void *data, const void *bytes, size_t len)
 {
+    use_machines();
     struct text *text = data;
     CHECK(text->len + len < sizeof text->bytes);
     memcpy(text->bytes + text->len, bytes, len);
@@ -41,6 +62,7 @@ static int32_t list(void *data, const char *path, riverrun_entries_t *entries)
 static int64_t read_words(void *data, const char *path, void *buffer, size_t len, uint64_t at)
 {
     (void)path;
+    use_machines();
     const char *text = data;
     size_t size = strlen(text), rest = at < size ? size - at : 0;
     size_t count = rest < len ? rest : len;
@@ -144,8 +166,13 @@ int main(int argc, char **argv)
     for (int round = 0; round < 2; round++) {
         memset(&output, 0, sizeof output);
         FINE(riverrun_machine_new(linker, program, hosted, &machine));
+        FINE(riverrun_machine_new(linker, program, NULL, &other));
+        served = machine;
         FINE(riverrun_machine_run(machine, &ended));
+        served = NULL;
         CHECK(strcmp(output.bytes, "apple orange pear\n4 one\n6 three\n0.333 done\n") == 0);
+        CHECK(riverrun_machine_instructions(other) > 0);
+        riverrun_machine_delete(other);
         riverrun_machine_delete(machine);
     }
     riverrun_linux_delete(hosted);

@@ -143,9 +143,14 @@ static riverrun_token_t *take_token(void)
 static void answers(riverrun_func_t *play, riverrun_machine_t *machine)
 {
     riverrun_value_t answer = riverrun_value_i32(42);
+    FINE(riverrun_machine_set_fuel(machine, 1000000));
+    uint64_t before = riverrun_machine_instructions(machine);
     riverrun_future_t *future = begin(play, machine, 3);
     FINE(riverrun_future_set_waker(future, wake, NULL, destroy));
     CHECK(waits(future) && game.points == 3 && game.machine == machine);
+    /* What the guest has used so far, though it has not ended. */
+    uint64_t executed = riverrun_machine_instructions(machine) - before;
+    CHECK(executed > 0 && riverrun_machine_fuel(machine) == 1000000 - executed && riverrun_machine_pc(machine) != 0);
     wakes_since();
     CHECK(!poll(future) && wakes_since() == 0);
     riverrun_token_t *token = take_token();
@@ -155,6 +160,7 @@ static void answers(riverrun_func_t *play, riverrun_machine_t *machine)
     riverrun_token_delete(token);
     riverrun_future_delete(future);
     CHECK(destroyed == 1);
+    FINE(riverrun_machine_set_fuel(machine, RIVERRUN_UNLIMITED));
 
     game.does = AT_ONCE;
     future = begin(play, machine, 4);

@@ -94,11 +94,13 @@ pub fn reset<T>(
     machine.reset(snapshot).map_err(|error| Error::Snapshot(error.into()))
 }
 
-/// What [`Linux::reset`] goes back to.
+/// A state that was restored.
 pub(crate) struct Baseline {
     bytes: Box<[u8]>,
     saved: Saved,
     reopened: Reopened,
+    /// Whether a builder has restored it: [`Linux::reset`] goes back to it, whatever was restored since.
+    is_own: bool,
 }
 
 /// The files of a saved state, open again.
@@ -271,6 +273,9 @@ impl Linux {
     /// positions that they had; those opened since are closed. The private `/tmp` and `/dev/shm` are as they were. What has
     /// been written to files in granted directories stays, and so does what has been read from the host's readers.
     ///
+    /// Where [`Linux::restore`] has restored another state since, it goes back behind that; where no builder has restored
+    /// one, to what that restored last.
+    ///
     /// This does nothing if the guest has made no system call since. Clocks that are not virtual then just go on.
     ///
     /// ```
@@ -285,6 +290,15 @@ impl Linux {
     /// # Errors
     /// [`Error::NotRestored`] if a builder's [`build`](Builder::build) has made it; an error of the host for a file.
     pub fn reset(&mut self) -> Result<(), Error> {
+        if let Some(own) = self.own_baseline.take() {
+            self.baseline = Some(own);
+            self.is_changed = true;
+        }
+        self.rewind()
+    }
+
+    /// Goes back to what was restored last.
+    fn rewind(&mut self) -> Result<(), Error> {
         let Some(baseline) = self.baseline.take() else { return Err(Error::NotRestored) };
         let result = match self.is_changed {
             true => self.go_back(&baseline),
@@ -302,6 +316,8 @@ impl Linux {
         let Loaded { tree, inodes } = self.load_tree(saved, pipes)?;
         self.release_locks(files);
         self.names.tree = tree;
+        self.args.clone_from(&saved.args);
+        self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(slots);
         // Some have waiting ends only, of which no descriptor knows.
         pipes.iter().zip(&saved.pipes).for_each(|(pipe, contents)| pipe.fill(contents));
@@ -407,9 +423,12 @@ impl Builder {
         linux.program = joined.or_else(|| program.map(|program| program.image().shared_bytes().clone()));
         let own_random = has_own_seed.then(|| std::mem::replace(&mut linux.random, Random::new(None)));
         linux.restore(bytes)?;
-        if let (Some(random), Some(baseline)) = (own_random, &mut linux.baseline) {
-            baseline.saved.random = random.save();
-            linux.random = random;
+        if let Some(baseline) = &mut linux.baseline {
+            baseline.is_own = true;
+            if let Some(random) = own_random {
+                baseline.saved.random = random.save();
+                linux.random = random;
+            }
         }
         Ok(linux)
     }
@@ -423,7 +442,7 @@ impl Linux {
     /// As [`Builder::restore`]; nothing has changed then.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if self.baseline.as_ref().is_some_and(|baseline| *baseline.bytes == *bytes) {
-            return self.reset();
+            return self.rewind();
         }
         let saved = Saved::parse(bytes)?;
         let pipes: Vec<Pipe> = saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect();
@@ -449,7 +468,8 @@ impl Linux {
         self.descriptors.slots.clone_from(&reopened.slots);
         self.renew(&saved, &reopened.files, &reopened.pipes, &inodes);
         self.is_changed = false;
-        self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
+        let before = self.baseline.replace(Box::new(Baseline { bytes: bytes.into(), saved, reopened, is_own: false }));
+        self.own_baseline = self.own_baseline.take().or(before.filter(|baseline| baseline.is_own));
         Ok(())
     }
 

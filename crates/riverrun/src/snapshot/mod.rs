@@ -266,11 +266,6 @@ impl<T> Machine<T> {
         }
     }
 
-    /// Whether its host functions are those of this linker.
-    fn has_functions_of(&self, linker: &Linker<T>) -> bool {
-        Arc::ptr_eq(&self.instance().registry, &linker.registry) && Arc::ptr_eq(&self.instance().ecall, &linker.ecall)
-    }
-
     fn must_not_run(&self) -> Result<(), SnapshotError> {
         // SAFETY: the instance lives as long as the machine.
         match unsafe { Instance::depth(self.instance) } {

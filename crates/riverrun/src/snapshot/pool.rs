@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -48,6 +49,8 @@ type Reset<T> = dyn Fn(&mut T) -> Result<(), HostError> + Send + Sync;
 pub struct Pool<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
+    /// A number that no other pool has, or has had.
+    number: u64,
     linker: Linker<T>,
     snapshot: Snapshot,
     limit: usize,
@@ -84,7 +87,9 @@ impl<T> Pool<T> {
         new: impl Fn() -> Result<T, HostError> + Send + Sync + 'static,
         reset: impl Fn(&mut T) -> Result<(), HostError> + Send + Sync + 'static,
     ) -> Pool<T> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Pool(Arc::new(Shared {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             linker: linker.clone(),
             snapshot: snapshot.clone(),
             limit: idle,
@@ -104,13 +109,18 @@ impl<T> Pool<T> {
         let idle = self.0.idle().pop();
         let machine = match idle {
             Some(machine) => machine,
-            None => self.0.linker.instantiate_from(&self.0.snapshot, (self.0.new)().map_err(Error::Data)?)?,
+            None => {
+                let data = (self.0.new)().map_err(Error::Data)?;
+                let mut machine = self.0.linker.instantiate_from(&self.0.snapshot, data)?;
+                machine.instance_mut().pool = self.0.number;
+                machine
+            }
         };
         Ok(PooledMachine { machine: ManuallyDrop::new(machine), pool: self.clone() })
     }
 
-    /// Takes a machine back from [`PooledMachine::into_machine`], of this pool or of another with the same linker, as if it
-    /// had been dropped. Any other machine is dropped.
+    /// Takes a machine of this pool back from [`PooledMachine::into_machine`], as if that had been dropped. Any other
+    /// machine is dropped: its data is not what the pool's `new` has made.
     ///
     /// ```
     /// # use riverrun::{Config, Engine, Linker, Pool, Program};
@@ -149,7 +159,7 @@ impl<T> Shared<T> {
     /// Makes a used machine as a new one; false if that is impossible.
     fn recycle(&self, machine: &mut Machine<T>) -> bool {
         // The panic may have left anything half done. Hosts can exchange a pool's machine for another one.
-        if thread::panicking() || !machine.has_functions_of(&self.linker) {
+        if thread::panicking() || machine.instance_mut().pool != self.number {
             return false;
         }
         let reset = || (self.reset)(machine.data_mut());

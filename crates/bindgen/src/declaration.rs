@@ -12,6 +12,7 @@ use lang_c::span::Node;
 
 use crate::error::Problem;
 use crate::names;
+use crate::scope::Scope;
 use crate::syntax;
 use crate::types::{CHAR, Field, Record, STANDARD, Scalar, Type};
 
@@ -41,6 +42,12 @@ pub(crate) struct Types {
     named: HashMap<String, Type>,
     /// `struct x` to its type.
     tags: HashMap<String, Type>,
+    /// The constants of enums.
+    constants: Scope,
+    /// The names of structs, unions and enums without their keywords, as C++ and generated code have them.
+    written: Scope,
+    /// The structs and unions whose fields have been declared.
+    defined: BTreeSet<String>,
     /// All structs, in the order of their declarations.
     pub(crate) records: Vec<Arc<Record>>,
 }
@@ -56,7 +63,14 @@ impl Types {
         let standard = |&(name, scalar): &(&str, Scalar)| {
             (name.to_owned(), Type::Named(name.to_owned(), Box::new(Type::Scalar(scalar))))
         };
-        Types { named: STANDARD.iter().map(standard).collect(), tags: HashMap::new(), records: Vec::new() }
+        Types {
+            named: STANDARD.iter().map(standard).collect(),
+            tags: HashMap::new(),
+            constants: Scope::new("enum constant"),
+            written: Scope::new("type"),
+            defined: BTreeSet::new(),
+            records: Vec::new(),
+        }
     }
 
     /// Adds what an entry of "typedef" declares: type definitions, structs, unions, enums.
@@ -85,6 +99,16 @@ impl Types {
             let base = Qualified(base.clone(), specifiers.constant);
             let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node.declarator.node)?;
             let name = name.unwrap_or_default();
+            names::reserve_global(&name)?;
+            // `typedef struct node node` is no second one.
+            let known = match &ty {
+                Type::Record(record) => names::bare(&record.name),
+                Type::Opaque(known) | Type::Named(known, _) => names::bare(known),
+                _ => "",
+            };
+            if known != name && self.written.has(&name) || self.constants.has(&name) {
+                return Err(Problem::BadName(format!("the type `{name}` is declared already")));
+            }
             let is_itself = match &ty {
                 Type::Record(record) => record.name == name,
                 Type::Opaque(known) => *known == name,
@@ -96,6 +120,23 @@ impl Types {
             }
         }
         Ok(())
+    }
+
+    /// What of C has this name: two of them cannot have one.
+    pub(crate) fn holder(&self, name: &str) -> Option<String> {
+        let is_type = self.named.contains_key(name);
+        let is_constant = self.constants.has(name);
+        is_type.then(|| format!("typedef {name}")).or_else(|| is_constant.then(|| format!("enum constant {name}")))
+    }
+
+    /// Adds a name of a struct, union or enum.
+    fn write(&mut self, name: &str) -> Result<()> {
+        let bare = names::bare(name);
+        names::reserve_global(bare)?;
+        if self.named.contains_key(bare) {
+            return Err(Problem::BadName(format!("the type `{bare}` is declared already")));
+        }
+        self.written.add(bare, &[bare.to_owned(), names::cpp_type(bare), names::rust_type(bare)])
     }
 
     /// The names of types that can only be used behind pointers, sorted.
@@ -169,7 +210,7 @@ impl Types {
             return Err(Problem::Variadic { declaration: text.to_owned() });
         }
         let mut parameters = Vec::new();
-        for (index, parameter) in function.parameters.iter().enumerate() {
+        for parameter in &function.parameters {
             if !parameter.node.extensions.is_empty() {
                 return Err(attribute(text));
             }
@@ -188,9 +229,27 @@ impl Types {
             if ty.bare() == &Type::Void {
                 return Err(unsupported(format!("a parameter of type `void` in `{text}`"), "did you mean `void *`?"));
             }
-            let name = name.map_or_else(|| format!("arg{index}"), |name| names::for_c(&name));
+            let name = name.unwrap_or_default();
             let counted_by = parameter.node.declarator.as_ref().and_then(|declarator| counted_by(&declarator.node));
             parameters.push(Parameter { name, ty, length, counted_by });
+        }
+        let mut scope = Scope::new("parameter");
+        for index in 0..parameters.len() {
+            let mut name = parameters[index].name.clone();
+            if name.is_empty() {
+                name = format!("arg{index}");
+                while parameters.iter().any(|other| other.name == name) {
+                    name.push('_');
+                }
+            }
+            names::reserve(&name)?;
+            if self.named.contains_key(&name) {
+                let why = "is a type's, which the parameter would hide".to_owned();
+                return Err(Problem::NameReserved { name, why });
+            }
+            let c = names::for_c(&name);
+            scope.add(&name, &[names::for_rust(&c), names::rust_argument(&c), c.clone()])?;
+            parameters[index].name = c;
         }
         Ok(parameters)
     }
@@ -281,6 +340,7 @@ impl Types {
                     (Some(ty), _) => Ok(ty.clone()),
                     (None, Defining::No) => Err(syntax::unknown(text, &tag, |name| self.similar(name))),
                     (None, Defining::Yes(_)) => {
+                        self.write(&tag)?;
                         self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
                         Ok(Type::Opaque(tag))
                     }
@@ -290,6 +350,13 @@ impl Types {
         let Some(name) = tag.clone().or_else(|| own_name.map(str::to_owned)) else {
             return Err(unsupported(format!("a struct without a name in `{text}`"), "give it one"));
         };
+        match tag.as_ref().and_then(|tag| self.tags.get(tag)) {
+            // It may have been declared before.
+            Some(Type::Opaque(_)) if !self.defined.contains(&name) => {}
+            Some(_) => return Err(Problem::BadName(format!("the type `{name}` is declared already"))),
+            None => self.write(&name)?,
+        }
+        self.defined.insert(name.clone());
         // Its fields may be pointers to it.
         if let Some(tag) = &tag {
             self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
@@ -316,6 +383,7 @@ impl Types {
     /// The fields, or `None` if their places are not known (bit fields, nested anonymous structs).
     fn fields(&mut self, text: &str, declarations: &[Node<StructDeclaration>]) -> Result<Option<Vec<Field>>> {
         let mut fields = Vec::new();
+        let mut scope = Scope::new("field");
         for declaration in declarations {
             let StructDeclaration::Field(field) = &declaration.node else { continue };
             let specifiers = Specifiers::of_field(text, &field.node.specifiers)?;
@@ -329,7 +397,10 @@ impl Types {
                 };
                 let base = Qualified(base.clone(), specifiers.constant);
                 let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node)?;
-                fields.push(Field { name: name.unwrap_or_default(), ty });
+                let name = name.unwrap_or_default();
+                names::reserve(&name)?;
+                scope.add(&name, &[names::for_c(&name), names::for_rust(&name)])?;
+                fields.push(Field { name, ty });
             }
         }
         Ok(Some(fields))
@@ -346,6 +417,14 @@ impl Types {
         if matches!(defining, Defining::No) {
             return Err(unsupported(format!("an enum is defined in `{text}`"), "define it under \"typedef\""));
         }
+        for enumerator in &kind.enumerators {
+            let name = &enumerator.node.identifier.node.name;
+            names::reserve_global(name)?;
+            if self.named.contains_key(name) {
+                return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
+            }
+            self.constants.add(name, std::slice::from_ref(name))?;
+        }
         // Compilers make an enum unsigned unless a value is negative.
         let is_negative = |value: &Expression| matches!(value, Expression::UnaryOperator(unary) if unary.node.operator.node == UnaryOperator::Minus);
         let values = kind.enumerators.iter().filter_map(|enumerator| enumerator.node.expression.as_ref());
@@ -353,6 +432,7 @@ impl Types {
         let ty = Type::Scalar(if signed { Scalar::I32 } else { Scalar::U32 });
         Ok(match tag {
             Some(tag) => {
+                self.write(&tag)?;
                 let ty = Type::Named(tag.clone(), Box::new(ty));
                 self.tags.insert(tag, ty.clone());
                 ty

@@ -151,8 +151,14 @@ impl<'a> Reader<'a> {
                 return Err(wrong(Problem::HashCollision { hash, other: calls[other].name.clone() }));
             }
             let Prototype { symbol, result, parameters } = types.prototype(&text).map_err(wrong)?;
-            let plain = names::plain(&symbol).to_owned();
-            for stub in [symbol.clone(), names::inline(&symbol), names::direct(&symbol), plain] {
+            names::reserve_symbol(&symbol).map_err(wrong)?;
+            let plain = names::plain(&symbol);
+            let stubs = [symbol.clone(), names::inline(&symbol), names::direct(&symbol)];
+            if let Some((other, stub)) = stubs.iter().find_map(|stub| Some((types.holder(stub)?, stub))) {
+                return Err(wrong(Problem::DuplicateSymbol { symbol: stub.clone(), other }));
+            }
+            // Hosts have them without `sys_`.
+            for stub in stubs.into_iter().chain([plain.to_owned(), names::for_c(plain), names::for_rust(plain)]) {
                 match by_symbol.insert(stub.clone(), calls.len()) {
                     Some(other) if other != calls.len() => {
                         let other = calls[other].name.clone();

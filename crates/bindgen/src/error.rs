@@ -69,6 +69,26 @@ pub enum Problem {
         /// The other call.
         other: String,
     },
+    /// Two types, fields, parameters or enum constants of one name, in the description or in what is generated.
+    #[error("{}", taken(.kind, .name, .other, .form))]
+    NameTaken {
+        /// What the names are of: "field".
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The name that was there before: the same, or one that is written the same.
+        other: String,
+        /// The name that both have in what is generated.
+        form: String,
+    },
+    /// A name that generated code has for something else, or that C++ has as a keyword.
+    #[error("the name `{name}` {why}")]
+    NameReserved {
+        /// The name.
+        name: String,
+        /// What it is taken for.
+        why: String,
+    },
     /// A name that programs cannot contain.
     #[error("{0}")]
     BadName(String),
@@ -153,6 +173,13 @@ pub enum Problem {
     },
 }
 
+fn taken(kind: &str, name: &str, other: &str, form: &str) -> String {
+    match name == other {
+        true => format!("the {kind} `{name}` is there twice"),
+        false => format!("the {kind}s `{other}` and `{name}` are both `{form}` in generated code"),
+    }
+}
+
 impl Problem {
     /// The remedy, unless it is obvious.
     pub fn help(&self) -> Option<String> {
@@ -161,6 +188,8 @@ impl Problem {
             Problem::DuplicateSymbol { .. } => {
                 "every call needs a C name of its own, also with `i` or `d` in front".to_owned()
             }
+            Problem::NameTaken { .. } => "rename one of the two".to_owned(),
+            Problem::NameReserved { .. } => "choose another name".to_owned(),
             Problem::Syntax { .. } => "write a prototype, such as \"int sys_find (const char *name)\"".to_owned(),
             Problem::UnknownType { similar: Some(similar), .. } => format!("did you mean `{similar}`?"),
             Problem::UnknownType { name, .. } => {

@@ -21,7 +21,7 @@ impl Api {
             put!(
                 out,
                 "/// `{name}`, known to the host.\n#[repr(C)]\npub struct {} {{\n    _private: [u8; 0],\n}}\n",
-                rust_name(name)
+                names::rust_type(name)
             );
         }
         // The functions that C gets from an assembler file.
@@ -30,10 +30,24 @@ impl Api {
         put!(out, "\"#,\n    options(raw)\n);\n");
         put!(out, "unsafe extern \"C\" {{");
         for call in &self.calls {
-            put!(out, "    /// `{}`.\n    pub fn {}({}){};", call.name, call.symbol, parameters(call), returns(call));
+            put!(
+                out,
+                "    /// `{}`.\n    pub fn {}({}){};",
+                call.name,
+                names::for_rust(&call.symbol),
+                parameters(call),
+                returns(call)
+            );
             if call.convention.uses_stack() {
                 for stub in [names::inline(&call.symbol), names::direct(&call.symbol)] {
-                    put!(out, "    /// `{}`.\n    pub fn {stub}({}){};", call.name, parameters(call), returns(call));
+                    put!(
+                        out,
+                        "    /// `{}`.\n    pub fn {}({}){};",
+                        call.name,
+                        names::for_rust(&stub),
+                        parameters(call),
+                        returns(call)
+                    );
                 }
             }
         }
@@ -48,16 +62,16 @@ impl Api {
 }
 
 fn structure(record: &Record, out: &mut String) {
-    put!(out, "/// `{}`.\n#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {} {{", record.name, rust_name(&record.name));
+    put!(
+        out,
+        "/// `{}`.\n#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {} {{",
+        record.name,
+        names::rust_type(&record.name)
+    );
     for field in &record.fields {
         put!(out, "    /// `{}`.\n    pub {}: {},", field.name, names::for_rust(&field.name), rust(&field.ty));
     }
     put!(out, "}}\n");
-}
-
-/// `struct node` is `node`.
-fn rust_name(name: &str) -> String {
-    names::for_rust(name.rsplit(' ').next().unwrap_or(name))
 }
 
 /// The type as a guest has it.
@@ -65,8 +79,8 @@ fn rust(ty: &Type) -> String {
     match ty.bare() {
         Type::Void => "core::ffi::c_void".to_owned(),
         Type::Scalar(scalar) => scalar.rust().to_owned(),
-        Type::Record(record) => rust_name(&record.name),
-        Type::Opaque(name) => rust_name(name),
+        Type::Record(record) => names::rust_type(&record.name),
+        Type::Opaque(name) => names::rust_type(name),
         Type::Array(of, length) => format!("[{}; {}]", rust(of), length.unwrap_or(0)),
         Type::Pointer(to, constant) => match to.bare() {
             Type::Function(result, parameters) => {
@@ -98,7 +112,7 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
         // `.ifndef` guards them.
         put!(out, "#[allow(named_asm_labels)]");
     }
-    put!(out, "#[inline(always)]\npub unsafe fn {name}({}){} {{", parameters(call), returns(call));
+    put!(out, "#[inline(always)]\npub unsafe fn {}({}){} {{", names::for_rust(name), parameters(call), returns(call));
     let mut operands = Vec::new();
     let mut results: Vec<&Piece> = call.convention.result.iter().collect();
     for (parameter, pieces) in call.parameters.iter().zip(&call.convention.parameters) {
@@ -113,7 +127,7 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
             match results.iter().position(|result| result.place == piece.place) {
                 Some(index) => {
                     results.remove(index);
-                    operands.push(format!("inlateout(\"{register}\") {value} => result_{register}"));
+                    operands.push(format!("inlateout(\"{register}\") {value} => riverrun_result_{register}"));
                 }
                 None => operands.push(format!("in(\"{register}\") {value}")),
             }
@@ -121,11 +135,11 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
     }
     operands.extend(results.iter().map(|piece| {
         let register = register(piece.place);
-        format!("lateout(\"{register}\") result_{register}")
+        format!("lateout(\"{register}\") riverrun_result_{register}")
     }));
     for piece in &call.convention.result {
         let ty = if is_widened(call, piece.place) { "f64" } else { register_type(piece) };
-        put!(out, "    let result_{}: {ty};", register(piece.place));
+        put!(out, "    let riverrun_result_{}: {ty};", register(piece.place));
     }
     if by_number {
         operands.push(format!("in(\"a7\") {:#010x}_u32 as i32 as i64", call.hash));
@@ -145,7 +159,10 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
     for piece in &call.convention.result {
         if is_widened(call, piece.place) && piece.scalar == Some(Scalar::F32) {
             let register = register(piece.place);
-            put!(out, "    let result_{register} = f32::from_bits(result_{register}.to_bits() as u32);");
+            put!(
+                out,
+                "    let riverrun_result_{register} = f32::from_bits(riverrun_result_{register}.to_bits() as u32);"
+            );
         }
     }
     result(call, out);
@@ -239,8 +256,8 @@ fn memory_type(piece: &Piece) -> &'static str {
 fn part(piece: &Piece, from: &str) -> String {
     let ty = memory_type(piece);
     let zero = if piece.scalar.is_some_and(Scalar::is_float) { "0.0" } else { "0" };
-    let copy = format!("core::ptr::copy_nonoverlapping({from}, (&raw mut part).cast(), {})", piece.size);
-    format!("{{ let mut part: {ty} = {zero}; {copy}; part }}")
+    let copy = format!("core::ptr::copy_nonoverlapping({from}, (&raw mut riverrun_part).cast(), {})", piece.size);
+    format!("{{ let mut riverrun_part: {ty} = {zero}; {copy}; riverrun_part }}")
 }
 
 fn result(call: &Call, out: &mut String) {
@@ -251,14 +268,14 @@ fn result(call: &Call, out: &mut String) {
             put!(out, "    // SAFETY: the pieces lie in the result, of whose type the host gives a value.");
             put!(out, "    unsafe {{");
             for Piece { place, offset, size, .. } in pieces {
-                let from = format!("(&raw const result_{}).cast::<u8>()", register(*place));
+                let from = format!("(&raw const riverrun_result_{}).cast::<u8>()", register(*place));
                 let to = format!("result.as_mut_ptr().cast::<u8>().add({offset})");
                 put!(out, "        core::ptr::copy_nonoverlapping({from}, {to}, {size});");
             }
             put!(out, "        result.assume_init()\n    }}");
         }
         (bare, [piece]) => {
-            let result = format!("result_{}", register(piece.place));
+            let result = format!("riverrun_result_{}", register(piece.place));
             match bare {
                 Type::Scalar(Scalar::Bool) => put!(out, "    {result} as u8 != 0"),
                 Type::Scalar(scalar) if scalar.is_float() => put!(out, "    {result}"),

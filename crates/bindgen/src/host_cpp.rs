@@ -25,7 +25,7 @@ impl Api {
         let namespace = format!("{}_api", namespace.trim_start_matches(|c: char| c.is_ascii_digit()));
         put!(out, "namespace {namespace} {{\n");
         for name in &self.opaque {
-            put!(out, "/// The guest's `{name}`.\nstruct {};\n", bare_name(name));
+            put!(out, "/// The guest's `{name}`.\nstruct {};\n", names::cpp_type(name));
         }
         for record in &self.records {
             structure(record, &mut out);
@@ -66,10 +66,13 @@ impl Api {
 }
 
 fn structure(record: &Record, out: &mut String) {
-    let name = bare_name(&record.name);
+    let name = names::cpp_type(&record.name);
     put!(out, "/// The guest's `{}`.\nstruct {name} {{", record.name);
     for field in &record.fields {
-        put!(out, "    {};", in_memory(&field.ty, &names::for_c(&field.name)));
+        let text = in_memory(&field.ty, &names::for_c(&field.name));
+        let ty = text.split([' ', '[']).next();
+        let is_hidden = record.fields.iter().any(|other| Some(&*names::for_c(&other.name)) == ty);
+        put!(out, "    {}{text};", if is_hidden { "struct " } else { "" });
     }
     put!(out, "}};");
     if let Some((size, _)) = record.layout() {
@@ -88,13 +91,9 @@ fn layout(namespace: &str, record: &Record, out: &mut String) {
     let names = scalars.iter().map(|(_, scalar)| scalar.map_or("riverrun::Ptr<void>", number));
     let names: Vec<&str> = names.collect();
     let offsets: Vec<String> = scalars.iter().map(|(offset, _)| offset.to_string()).collect();
-    put!(out, "template <> struct riverrun::Layout<{namespace}::{}> {{", bare_name(&record.name));
+    put!(out, "template <> struct riverrun::Layout<{namespace}::{}> {{", names::cpp_type(&record.name));
     put!(out, "    using Scalars = riverrun::Types<{}>;", names.join(", "));
     put!(out, "    static constexpr std::size_t offsets[] = {{{}}};\n}};\n", offsets.join(", "));
-}
-
-fn bare_name(name: &str) -> &str {
-    name.rsplit(' ').next().unwrap_or(name)
 }
 
 /// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes.
@@ -102,7 +101,7 @@ fn in_memory(ty: &Type, name: &str) -> String {
     let space = if name.is_empty() || name.starts_with('[') { "" } else { " " };
     match ty.bare() {
         Type::Scalar(scalar) => format!("{}{space}{name}", number(*scalar)),
-        Type::Record(record) => format!("{}{space}{name}", bare_name(&record.name)),
+        Type::Record(record) => format!("{}{space}{name}", names::cpp_type(&record.name)),
         Type::Array(of, length) => in_memory(of, &format!("{name}[{}]", length.unwrap_or(0))),
         _ => format!("std::uint64_t{space}{name}"),
     }
@@ -128,7 +127,7 @@ fn number(scalar: Scalar) -> &'static str {
 fn cpp(ty: &Type, length: Option<u64>) -> String {
     match ty.bare() {
         Type::Scalar(scalar) => number(*scalar).to_owned(),
-        Type::Record(record) => bare_name(&record.name).to_owned(),
+        Type::Record(record) => names::cpp_type(&record.name),
         Type::Pointer(..) if ty.is_text() && length.is_none() => "riverrun::Str".to_owned(),
         Type::Pointer(to, constant) => {
             let constant = if *constant { "const " } else { "" };
@@ -143,7 +142,7 @@ fn cpp(ty: &Type, length: Option<u64>) -> String {
 fn element(to: &Type, length: &str) -> String {
     match to.bare() {
         Type::Void if length.is_empty() => "void".to_owned(),
-        Type::Opaque(name) => bare_name(name).to_owned(),
+        Type::Opaque(name) => names::cpp_type(name),
         Type::Function(..) => "void".to_owned(),
         to => in_memory(to, length),
     }
@@ -192,7 +191,7 @@ fn registration(call: &Call, refused: bool, out: &mut String) {
     let function = member(call);
     let context = if call.leaf { "riverrun::Memory &" } else { "riverrun::Caller &" };
     if !refused {
-        put!(out, "    {result} (Class::*{function})({context}{list}) = &Class::{function};");
+        put!(out, "    {result} (Class::*riverrun_{function})({context}{list}) = &Class::{function};");
     }
     let parameters: String = types.iter().enumerate().map(|(index, ty)| format!(", {ty} a{index}")).collect();
     let arguments: String = (0..types.len()).map(|index| format!(", a{index}")).collect();
@@ -210,10 +209,10 @@ fn registration(call: &Call, refused: bool, out: &mut String) {
         put!(out, "            caller.fail(\"{name} is a call that only {has} have\");\n        }});");
         return;
     }
-    put!(out, "        [&api, {function}](riverrun::Caller &caller{parameters}) -> {result} {{");
+    put!(out, "        [&api, riverrun_{function}](riverrun::Caller &caller{parameters}) -> {result} {{");
     if call.initialization {
         put!(out, "            caller.only_while_initializing();");
     }
     let first = if call.leaf { "caller.memory()" } else { "caller" };
-    put!(out, "            return (api.*{function})({first}{arguments});\n        }});");
+    put!(out, "            return (api.*riverrun_{function})({first}{arguments});\n        }});");
 }

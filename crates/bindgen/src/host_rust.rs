@@ -20,7 +20,7 @@ impl Api {
             structure(record, &mut out);
         }
         for name in &self.opaque {
-            put!(out, "/// The guest's `{name}`.\n#[derive(Debug)]\npub enum {} {{}}\n", rust_name(name));
+            put!(out, "/// The guest's `{name}`.\n#[derive(Debug)]\npub enum {} {{}}\n", names::rust_type(name));
         }
         let sides: Vec<(Side, &str, &str)> = [
             (Side::Both, "Api", "Calls that guests can make."),
@@ -78,11 +78,15 @@ fn bounds(sides: &[(Side, &str, &str)], wanted: Side) -> String {
 fn structure(record: &Record, out: &mut String) {
     put!(out, "/// The guest's `{}`.\n#[repr(C)]", record.name);
     put!(out, "#[derive(Clone, Copy, Debug, PartialEq, riverrun::bytemuck::Pod, riverrun::bytemuck::Zeroable)]");
-    put!(out, "#[bytemuck(crate = \"riverrun::bytemuck\")]\npub struct {} {{", rust_name(&record.name));
+    put!(out, "#[bytemuck(crate = \"riverrun::bytemuck\")]\npub struct {} {{", names::rust_type(&record.name));
     let mut end = 0;
     let gap = |from: u64, to: u64, out: &mut String| {
         if from < to {
-            put!(out, "    /// Padding.\n    pub padding_{from}: [u8; {}],", to - from);
+            let mut name = format!("padding_{from}");
+            while record.fields.iter().any(|field| field.name == name) {
+                name.push('_');
+            }
+            put!(out, "    /// Padding.\n    pub {name}: [u8; {}],", to - from);
         }
     };
     for (offset, field) in record.offsets() {
@@ -99,7 +103,12 @@ fn structure(record: &Record, out: &mut String) {
         let fields = flatten(record)
             .into_iter()
             .map(|(offset, ty)| format!("({offset}, riverrun::Scalar::{})", capital(&scalar(ty))));
-        put!(out, "riverrun::by_value!({} = [{}]);\n", rust_name(&record.name), fields.collect::<Vec<_>>().join(", "));
+        put!(
+            out,
+            "riverrun::by_value!({} = [{}]);\n",
+            names::rust_type(&record.name),
+            fields.collect::<Vec<_>>().join(", ")
+        );
     }
 }
 
@@ -109,11 +118,6 @@ fn capital(name: &str) -> String {
     first.to_ascii_uppercase() + rest
 }
 
-/// `struct node` is `node`.
-fn rust_name(name: &str) -> String {
-    names::for_rust(name.rsplit(' ').next().unwrap_or(name))
-}
-
 /// The type of values in guest memory, where pointers are addresses; `None` if it is not known.
 fn in_memory(ty: &Type) -> Option<String> {
     match ty.bare() {
@@ -121,7 +125,7 @@ fn in_memory(ty: &Type) -> Option<String> {
         Type::Scalar(scalar) => Some(scalar.rust().to_owned()),
         Type::Pointer(..) => Some("u64".to_owned()),
         Type::Array(of, length) => Some(format!("[{}; {}]", in_memory(of)?, (*length)?)),
-        Type::Record(record) => Some(rust_name(&record.name)),
+        Type::Record(record) => Some(names::rust_type(&record.name)),
         Type::Void | Type::Opaque(_) | Type::Function(..) | Type::Named(..) => None,
     }
 }
@@ -130,7 +134,7 @@ fn in_memory(ty: &Type) -> Option<String> {
 fn rust(ty: &Type, length: Option<u64>) -> String {
     match ty.bare() {
         Type::Scalar(scalar) => scalar.rust().to_owned(),
-        Type::Record(record) => rust_name(&record.name),
+        Type::Record(record) => names::rust_type(&record.name),
         Type::Pointer(..) if ty.is_text() && length.is_none() => "riverrun::Str".to_owned(),
         Type::Pointer(to, _) => match (element(to), length) {
             (element, Some(length)) => format!("riverrun::Ptr<[{element}; {length}]>"),
@@ -144,7 +148,7 @@ fn rust(ty: &Type, length: Option<u64>) -> String {
 fn element(to: &Type) -> String {
     match to.bare() {
         Type::Void => "u8".to_owned(),
-        Type::Opaque(name) => rust_name(name),
+        Type::Opaque(name) => names::rust_type(name),
         to => in_memory(to).unwrap_or_else(|| "()".to_owned()),
     }
 }
@@ -159,7 +163,7 @@ fn arguments(call: &Call) -> Vec<Argument> {
     let mut arguments = Vec::new();
     let mut parameters = call.parameters.iter().peekable();
     while let Some(parameter) = parameters.next() {
-        let name = names::for_rust(&parameter.name);
+        let name = names::rust_argument(&parameter.name);
         let counted = parameters.next_if(|count| is_count(parameter, count));
         let ty = match parameter.ty.bare() {
             Type::Pointer(to, _) if counted.is_some() => format!("riverrun::Slice<{}>", element(to)),
@@ -212,8 +216,8 @@ fn registration(call: &Call, out: &mut String) {
     let values: String = arguments.iter().map(|one| format!(", {}", one.name)).collect();
     let name = names::for_rust(names::plain(&call.symbol));
     if call.leaf {
-        put!(out, "        let (data, memory) = caller.split();");
-        put!(out, "        T::{name}(data, memory{values})");
+        put!(out, "        let (riverrun_data, riverrun_memory) = caller.split();");
+        put!(out, "        T::{name}(riverrun_data, riverrun_memory{values})");
     } else {
         put!(out, "        T::{name}(caller{values})");
     }

@@ -221,3 +221,89 @@ fn a_file_that_is_not_there() {
     let error = Api::read("no/such/api.json").unwrap_err().to_string();
     assert!(error.starts_with("no/such/api.json: No such file"), "{error}");
 }
+
+/// The same, for types, without the place and the help.
+#[track_caller]
+fn types_say(typedefs: &[&str], message: &str) {
+    let error = refused(&format!("{{ \"typedef\": {typedefs:?} }}")).to_string();
+    let said =
+        error.lines().next().and_then(|line| line.split_once(": typedef: ")).unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(said.1, message);
+}
+
+#[test]
+fn one_name_for_two_in_a_prototype() {
+    call_says("int sys_a (int a, int a)", "the parameter `a` is there twice");
+    call_says("int sys_a (int new, int new_)", "the parameters `new` and `new_` are both `new_` in generated code");
+    call_says(
+        "int sys_a (int self_, int self)",
+        "the parameters `self_` and `self` are both `self_` in generated code",
+    );
+    call_says(
+        "int sys_a (int caller_, int caller)",
+        "the parameters `caller_` and `caller` are both `caller_` in generated code",
+    );
+    call_says("Big *sys_a (int Big)", "the name `Big` is a type's, which the parameter would hide");
+    for fine in ["int sys_a (int arg1, int)", "int sys_a (int class, int type)", "void sys_a (int b, int B)"] {
+        assert!(Api::parse("api.json", &format!("{{ \"a\": \"{fine}\" }}")).is_ok(), "{fine}");
+    }
+}
+
+#[test]
+fn one_name_for_two_types() {
+    types_say(&["struct S { int a; float a; }"], "the field `a` is there twice");
+    types_say(
+        &["struct S { int class_, class; }"],
+        "the fields `class_` and `class` are both `class_` in generated code",
+    );
+    types_say(
+        &["struct S { int self; int self_; }"],
+        "the fields `self` and `self_` are both `self_` in generated code",
+    );
+    types_say(&["enum E { A, B, A }"], "the enum constant `A` is there twice");
+    types_say(&["enum E { A, B }", "typedef enum { C, B } F"], "the enum constant `B` is there twice");
+    types_say(
+        &["typedef struct { int x; } T", "struct T_ { int x; }"],
+        "the types `T` and `T_` are both `T_` in generated code",
+    );
+    for second in ["struct S { int y; }", "union S { int y; }", "enum S { A }", "typedef int S", "enum E { S }"] {
+        let error = refused(&format!("{{ \"typedef\": {:?} }}", ["typedef struct S { int x; } S", second])).to_string();
+        let said = error.contains("S` is declared") || error.contains("the type `S` is there twice");
+        assert!(said, "{second}: {error}");
+    }
+    for fine in [
+        &["struct S", "typedef struct S S", "struct S { S *next; }"][..],
+        &["typedef struct S { struct S *next; } S, *Link"],
+        &["typedef enum Size { SMALL } Size", "typedef Size Other"],
+        &["union Any { int a; float b; }", "typedef union Any Any"],
+    ] {
+        Api::parse("api.json", &format!("{{ \"typedef\": {fine:?} }}")).unwrap();
+    }
+}
+
+#[test]
+fn names_that_are_taken() {
+    for name in ["riverrun", "riverrun_a0", "RIVERRUN_ASM"] {
+        let message = format!("the name `{name}` begins with `riverrun`, as names of generated code do");
+        call_says(&format!("void {name} (void)"), &message);
+        call_says(&format!("void sys_a (int {name})"), &message);
+        types_say(&[&format!("struct {name} {{ int x; }}")], &message);
+        types_say(&[&format!("struct S {{ int {name}; }}")], &message);
+    }
+    for (name, why) in [("std", "is the standard library's in C++"), ("class", "is a keyword of C++")] {
+        let message = format!("the name `{name}` {why}");
+        call_says(&format!("void {name} (void)"), &message);
+        types_say(&[&format!("typedef struct {{ int x; }} {name}")], &message);
+        types_say(&[&format!("struct {name} {{ int x; }}")], &message);
+        types_say(&[&format!("enum {{ {name} }}")], &message);
+    }
+    types_say(&["struct uint32_t { int x; }"], "the type `uint32_t` is declared already");
+    call_says("void f (void)", "the name `f` makes `if` the name of a function, which is a keyword");
+    call_says("void elete (void)", "the name `elete` makes `delete` the name of a function, which is a keyword");
+    call_says("void self (void)", "the name `self` makes `self` the name of a function, which is a keyword");
+    let text = |other| format!("{{ \"typedef\": [\"enum {{ A, isys_a }}\"], \"{other}\": \"void sys_a ()\" }}");
+    let error = refused(&text("a")).to_string();
+    assert!(error.contains("the C name `isys_a` is that of `enum constant isys_a` already"), "{error}");
+    let error = refused(r#"{ "a": "void sys_new ()", "b": "void new_ ()" }"#).to_string();
+    assert!(error.contains("the C name `new_` is that of `a` already"), "{error}");
+}

@@ -55,3 +55,10 @@ fn host_rust_of_memory() {
 fn host_cpp() {
     golden("game_host.hpp", &game().host_cpp());
 }
+
+/// Other tests compile it.
+#[test]
+fn host_rust_of_names() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apis/names.json");
+    golden("names_host.rs", &Api::read(file).unwrap_or_else(|e| panic!("{e}")).host_rust());
+}

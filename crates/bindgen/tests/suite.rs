@@ -7,5 +7,6 @@ mod goldens;
 mod guests;
 mod library;
 mod memory;
+mod names;
 mod rust;
 mod values;

@@ -685,21 +685,21 @@ pub unsafe fn dsys_timer_stop(arg0: i32) {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe extern "C" fn(i32, *mut core::ffi::c_void)>, arg3: *mut core::ffi::c_void, arg4: u64) -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
             in("fa0") arg0,
             in("fa1") arg1,
-            inlateout("a0") core::mem::transmute::<_, u64>(arg2) => result_a0,
+            inlateout("a0") core::mem::transmute::<_, u64>(arg2) => riverrun_result_a0,
             in("a1") arg3,
             in("a2") arg4 as i64,
             in("a7") 0x811acfe9_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `Timer::periodic`, called directly.
@@ -709,7 +709,7 @@ pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe extern "C" fn(i32, *mut core::ffi::c_void)>, arg3: *mut core::ffi::c_void, arg4: u64) -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -731,13 +731,13 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
             ".insn u 0x0b, x0, 35",
             in("fa0") arg0,
             in("fa1") arg1,
-            inlateout("a0") core::mem::transmute::<_, u64>(arg2) => result_a0,
+            inlateout("a0") core::mem::transmute::<_, u64>(arg2) => riverrun_result_a0,
             in("a1") arg3,
             in("a2") arg4 as i64,
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `Debug::breakpoint`, called by its hash.
@@ -797,17 +797,17 @@ pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_is_debug() -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            lateout("a0") result_a0,
+            lateout("a0") riverrun_result_a0,
             in("a7") 0xb536c5f4_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `Debug::is_debug`, called directly.
@@ -817,7 +817,7 @@ pub unsafe fn isys_is_debug() -> i32 {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_is_debug() -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -837,11 +837,11 @@ pub unsafe fn dsys_is_debug() -> i32 {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_is_debug",
             ".insn u 0x0b, x0, 37",
-            lateout("a0") result_a0,
+            lateout("a0") riverrun_result_a0,
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `GUI::label`, called by its hash.
@@ -850,18 +850,18 @@ pub unsafe fn dsys_is_debug() -> i32 {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") arg0 as i32 as i64 => result_a0,
+            inlateout("a0") arg0 as i32 as i64 => riverrun_result_a0,
             in("a1") arg1,
             in("a7") 0xf08cd072_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_a0 as u32
+    riverrun_result_a0 as u32
 }
 
 /// `GUI::label`, called directly.
@@ -871,7 +871,7 @@ pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -891,12 +891,12 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_gui_label",
             ".insn u 0x0b, x0, 38",
-            inlateout("a0") arg0 as i32 as i64 => result_a0,
+            inlateout("a0") arg0 as i32 as i64 => riverrun_result_a0,
             in("a1") arg1,
             options(nostack)
         );
     }
-    result_a0 as u32
+    riverrun_result_a0 as u32
 }
 
 /// `World::save`, called by its hash.
@@ -905,18 +905,18 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") class_ as i32 as i64 => result_a0,
+            inlateout("a0") class_ as i32 as i64 => riverrun_result_a0,
             in("a1") arg1,
             in("a7") 0x065471c9_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_a0 as u8 != 0
+    riverrun_result_a0 as u8 != 0
 }
 
 /// `World::save`, called directly.
@@ -926,7 +926,7 @@ pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -946,12 +946,12 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_world_save",
             ".insn u 0x0b, x0, 39",
-            inlateout("a0") class_ as i32 as i64 => result_a0,
+            inlateout("a0") class_ as i32 as i64 => riverrun_result_a0,
             in("a1") arg1,
             options(nostack)
         );
     }
-    result_a0 as u8 != 0
+    riverrun_result_a0 as u8 != 0
 }
 
 /// `World::texture`, called by its hash.
@@ -960,18 +960,18 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*mut Texture, i32)>) -> *mut Texture {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") arg0 => result_a0,
+            inlateout("a0") arg0 => riverrun_result_a0,
             in("a1") core::mem::transmute::<_, u64>(done),
             in("a7") 0x40557f9a_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_a0 as *mut Texture
+    riverrun_result_a0 as *mut Texture
 }
 
 /// `World::texture`, called directly.
@@ -981,7 +981,7 @@ pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*mut Texture, i32)>) -> *mut Texture {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1001,12 +1001,12 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_texture",
             ".insn u 0x0b, x0, 40",
-            inlateout("a0") arg0 => result_a0,
+            inlateout("a0") arg0 => riverrun_result_a0,
             in("a1") core::mem::transmute::<_, u64>(done),
             options(nostack)
         );
     }
-    result_a0 as *mut Texture
+    riverrun_result_a0 as *mut Texture
 }
 
 /// `Point::length`, called by its hash.
@@ -1015,18 +1015,18 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_point_length(arg0: Point) -> f32 {
-    let result_fa0: f32;
+    let riverrun_result_fa0: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
-            in("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
+            inlateout("fa0") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa0,
+            in("fa1") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part },
             in("a7") 0xbd610695_u32 as i32 as i64,
             options(nostack, nomem)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `Point::length`, called directly.
@@ -1036,7 +1036,7 @@ pub unsafe fn isys_point_length(arg0: Point) -> f32 {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
-    let result_fa0: f32;
+    let riverrun_result_fa0: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1056,12 +1056,12 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_length",
             ".insn u 0x0b, x0, 41",
-            inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
-            in("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
+            inlateout("fa0") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa0,
+            in("fa1") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part },
             options(nostack, nomem)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `Point::add`, called by its hash.
@@ -1070,16 +1070,16 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
-    let result_fa0: f32;
-    let result_fa1: f32;
+    let riverrun_result_fa0: f32;
+    let riverrun_result_fa1: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
-            inlateout("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part } => result_fa1,
-            in("fa2") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut part).cast(), 4); part },
-            in("fa3") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
+            inlateout("fa0") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa0,
+            inlateout("fa1") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa1,
+            in("fa2") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part },
+            in("fa3") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part },
             in("a7") 0x2b8671a3_u32 as i32 as i64,
             options(nostack)
         );
@@ -1087,8 +1087,8 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
     let mut result = core::mem::MaybeUninit::<Point>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
-        core::ptr::copy_nonoverlapping((&raw const result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
         result.assume_init()
     }
 }
@@ -1100,8 +1100,8 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
-    let result_fa0: f32;
-    let result_fa1: f32;
+    let riverrun_result_fa0: f32;
+    let riverrun_result_fa1: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1121,18 +1121,18 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_add",
             ".insn u 0x0b, x0, 42",
-            inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
-            inlateout("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part } => result_fa1,
-            in("fa2") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut part).cast(), 4); part },
-            in("fa3") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
+            inlateout("fa0") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa0,
+            inlateout("fa1") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part } => riverrun_result_fa1,
+            in("fa2") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 4); riverrun_part },
+            in("fa3") { let mut riverrun_part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(4), (&raw mut riverrun_part).cast(), 4); riverrun_part },
             options(nostack)
         );
     }
     let mut result = core::mem::MaybeUninit::<Point>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
-        core::ptr::copy_nonoverlapping((&raw const result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
         result.assume_init()
     }
 }
@@ -1143,14 +1143,14 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
-    let result_a0: u64;
-    let result_a1: u64;
+    let riverrun_result_a0: u64;
+    let riverrun_result_a1: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64 => result_a0,
-            inlateout("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut part).cast(), 8); part } as i64 => result_a1,
+            inlateout("a0") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64 => riverrun_result_a0,
+            inlateout("a1") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64 => riverrun_result_a1,
             in("a7") 0x27903788_u32 as i32 as i64,
             options(nostack)
         );
@@ -1158,8 +1158,8 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
     let mut result = core::mem::MaybeUninit::<Handle>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
-        core::ptr::copy_nonoverlapping((&raw const result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
         result.assume_init()
     }
 }
@@ -1171,8 +1171,8 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
-    let result_a0: u64;
-    let result_a1: u64;
+    let riverrun_result_a0: u64;
+    let riverrun_result_a1: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1192,16 +1192,16 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_handle_next",
             ".insn u 0x0b, x0, 43",
-            inlateout("a0") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64 => result_a0,
-            inlateout("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut part).cast(), 8); part } as i64 => result_a1,
+            inlateout("a0") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64 => riverrun_result_a0,
+            inlateout("a1") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64 => riverrun_result_a1,
             options(nostack)
         );
     }
     let mut result = core::mem::MaybeUninit::<Handle>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
-        core::ptr::copy_nonoverlapping((&raw const result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
         result.assume_init()
     }
 }
@@ -1212,14 +1212,14 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
-    let result_fa0: f64;
-    let result_a0: u64;
+    let riverrun_result_fa0: f64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") { let mut part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } => result_fa0,
-            inlateout("a0") { let mut part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut part).cast(), 2); part } as i64 => result_a0,
+            inlateout("fa0") { let mut riverrun_part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } => riverrun_result_fa0,
+            inlateout("a0") { let mut riverrun_part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut riverrun_part).cast(), 2); riverrun_part } as i64 => riverrun_result_a0,
             in("fa1") by,
             in("a7") 0xdadd7b44_u32 as i32 as i64,
             options(nostack)
@@ -1228,8 +1228,8 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let mut result = core::mem::MaybeUninit::<Mixed>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
-        core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
         result.assume_init()
     }
 }
@@ -1241,8 +1241,8 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
-    let result_fa0: f64;
-    let result_a0: u64;
+    let riverrun_result_fa0: f64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1262,8 +1262,8 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_mixed_scale",
             ".insn u 0x0b, x0, 44",
-            inlateout("fa0") { let mut part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } => result_fa0,
-            inlateout("a0") { let mut part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut part).cast(), 2); part } as i64 => result_a0,
+            inlateout("fa0") { let mut riverrun_part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } => riverrun_result_fa0,
+            inlateout("a0") { let mut riverrun_part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut riverrun_part).cast(), 2); riverrun_part } as i64 => riverrun_result_a0,
             in("fa1") by,
             options(nostack)
         );
@@ -1271,8 +1271,8 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let mut result = core::mem::MaybeUninit::<Mixed>::zeroed();
     // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
-        core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
-        core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
+        core::ptr::copy_nonoverlapping((&raw const riverrun_result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
         result.assume_init()
     }
 }
@@ -1334,17 +1334,17 @@ pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") m => result_a0,
+            inlateout("a0") m => riverrun_result_a0,
             in("a7") 0x5d3130b0_u32 as i32 as i64,
             options(nostack, readonly)
         );
     }
-    result_a0 as u8 != 0
+    riverrun_result_a0 as u8 != 0
 }
 
 /// `Matrix::is_identity`, called directly.
@@ -1354,7 +1354,7 @@ pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1374,11 +1374,11 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_matrix_is_identity",
             ".insn u 0x0b, x0, 46",
-            inlateout("a0") m => result_a0,
+            inlateout("a0") m => riverrun_result_a0,
             options(nostack, readonly)
         );
     }
-    result_a0 as u8 != 0
+    riverrun_result_a0 as u8 != 0
 }
 
 /// `sum`, called by its hash.
@@ -1387,19 +1387,19 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
-    let result_fa0: f32;
+    let riverrun_result_fa0: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
             in("a0") values,
             in("a1") count as i64,
-            lateout("fa0") result_fa0,
+            lateout("fa0") riverrun_result_fa0,
             in("a7") 0xc8bd9f4d_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `sum`, called directly.
@@ -1409,7 +1409,7 @@ pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
-    let result_fa0: f32;
+    let riverrun_result_fa0: f32;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1431,11 +1431,11 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
             ".insn u 0x0b, x0, 47",
             in("a0") values,
             in("a1") count as i64,
-            lateout("fa0") result_fa0,
+            lateout("fa0") riverrun_result_fa0,
             options(nostack)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `many`, called by its hash.
@@ -1444,12 +1444,12 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1458,7 +1458,7 @@ pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             options(nostack)
         );
     }
-    result_a0 as i64
+    riverrun_result_a0 as i64
 }
 
 /// `many`, called directly.
@@ -1468,7 +1468,7 @@ pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1488,7 +1488,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_many",
             ".insn u 0x0b, x0, 48",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1496,7 +1496,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             options(nostack)
         );
     }
-    result_a0 as i64
+    riverrun_result_a0 as i64
 }
 
 /// `eight`, called directly.
@@ -1506,7 +1506,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1526,7 +1526,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
             ".insn u 0x0b, x0, 50",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1537,7 +1537,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `eight`, called directly.
@@ -1547,7 +1547,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1567,7 +1567,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
             ".insn u 0x0b, x0, 50",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1578,7 +1578,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             options(nostack)
         );
     }
-    result_a0 as i32
+    riverrun_result_a0 as i32
 }
 
 /// `floats`, called by its hash.
@@ -1587,12 +1587,12 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64 {
-    let result_fa0: f64;
+    let riverrun_result_fa0: f64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => result_fa0,
+            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => riverrun_result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
             in("fa3") arg3,
@@ -1601,12 +1601,12 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             in("fa6") arg6,
             in("fa7") arg7,
             in("a0") arg8,
-            in("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg9).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64,
+            in("a1") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg9).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64,
             in("a7") 0x9ba20d9e_u32 as i32 as i64,
             options(nostack)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `floats`, called directly.
@@ -1616,7 +1616,7 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64 {
-    let result_fa0: f64;
+    let riverrun_result_fa0: f64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1636,7 +1636,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_floats",
             ".insn u 0x0b, x0, 51",
-            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => result_fa0,
+            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => riverrun_result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
             in("fa3") arg3,
@@ -1645,11 +1645,11 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             in("fa6") arg6,
             in("fa7") arg7,
             in("a0") arg8,
-            in("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg9).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64,
+            in("a1") { let mut riverrun_part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg9).cast::<u8>().add(0), (&raw mut riverrun_part).cast(), 8); riverrun_part } as i64,
             options(nostack)
         );
     }
-    result_fa0
+    riverrun_result_fa0
 }
 
 /// `narrow`, called by its hash.
@@ -1658,12 +1658,12 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1672,7 +1672,7 @@ pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             options(nostack)
         );
     }
-    result_a0 as i8
+    riverrun_result_a0 as i8
 }
 
 /// `narrow`, called directly.
@@ -1682,7 +1682,7 @@ pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8 {
-    let result_a0: u64;
+    let riverrun_result_a0: u64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1702,7 +1702,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_narrow",
             ".insn u 0x0b, x0, 52",
-            inlateout("a0") arg0 as i64 => result_a0,
+            inlateout("a0") arg0 as i64 => riverrun_result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
@@ -1710,7 +1710,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             options(nostack)
         );
     }
-    result_a0 as i8
+    riverrun_result_a0 as i8
 }
 
 /// `narrowed`, called by its hash.
@@ -1719,18 +1719,18 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_narrowed(arg0: f64) -> f32 {
-    let result_fa0: f64;
+    let riverrun_result_fa0: f64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") arg0 => result_fa0,
+            inlateout("fa0") arg0 => riverrun_result_fa0,
             in("a7") 0x28d496f7_u32 as i32 as i64,
             options(nostack)
         );
     }
-    let result_fa0 = f32::from_bits(result_fa0.to_bits() as u32);
-    result_fa0
+    let riverrun_result_fa0 = f32::from_bits(riverrun_result_fa0.to_bits() as u32);
+    riverrun_result_fa0
 }
 
 /// `narrowed`, called directly.
@@ -1740,7 +1740,7 @@ pub unsafe fn isys_narrowed(arg0: f64) -> f32 {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_narrowed(arg0: f64) -> f32 {
-    let result_fa0: f64;
+    let riverrun_result_fa0: f64;
     // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
@@ -1760,12 +1760,12 @@ pub unsafe fn dsys_narrowed(arg0: f64) -> f32 {
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_narrowed",
             ".insn u 0x0b, x0, 53",
-            inlateout("fa0") arg0 => result_fa0,
+            inlateout("fa0") arg0 => riverrun_result_fa0,
             options(nostack)
         );
     }
-    let result_fa0 = f32::from_bits(result_fa0.to_bits() as u32);
-    result_fa0
+    let riverrun_result_fa0 = f32::from_bits(riverrun_result_fa0.to_bits() as u32);
+    riverrun_result_fa0
 }
 
 /// `odd {name} 100%|$x`, called by its hash.

@@ -97,47 +97,47 @@ template <class Linker, class Class>
 void link_client(Linker &linker, Class &api)
 {
     // void sys_set_title(const char *title)
-    void (Class::*set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
+    void (Class::*riverrun_set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
     linker.template func<void(riverrun::Str)>("Game::set_title", "void (ptr)",
-        [&api, set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
+        [&api, riverrun_set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
             caller.only_while_initializing();
-            return (api.*set_title)(caller, a0);
+            return (api.*riverrun_set_title)(caller, a0);
         });
     // void sys_game_exit(void)
-    void (Class::*game_exit)(riverrun::Caller &) = &Class::game_exit;
+    void (Class::*riverrun_game_exit)(riverrun::Caller &) = &Class::game_exit;
     linker.template func<void()>("Game::exit", "void ()",
-        [&api, game_exit](riverrun::Caller &caller) -> void {
-            return (api.*game_exit)(caller);
+        [&api, riverrun_game_exit](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_game_exit)(caller);
         });
     // void sys_timer_stop(int arg0)
-    void (Class::*timer_stop)(riverrun::Caller &, std::int32_t) = &Class::timer_stop;
+    void (Class::*riverrun_timer_stop)(riverrun::Caller &, std::int32_t) = &Class::timer_stop;
     linker.template func<void(std::int32_t)>("Timer::stop", "void (i32)",
-        [&api, timer_stop](riverrun::Caller &caller, std::int32_t a0) -> void {
-            return (api.*timer_stop)(caller, a0);
+        [&api, riverrun_timer_stop](riverrun::Caller &caller, std::int32_t a0) -> void {
+            return (api.*riverrun_timer_stop)(caller, a0);
         });
     // int sys_timer_periodic(float arg0, float arg1, timer_callback arg2, void *arg3, size_t arg4)
-    std::int32_t (Class::*timer_periodic)(riverrun::Caller &, float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t) = &Class::timer_periodic;
+    std::int32_t (Class::*riverrun_timer_periodic)(riverrun::Caller &, float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t) = &Class::timer_periodic;
     linker.template func<std::int32_t(float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t)>("Timer::periodic", "i32 (f32, f32, ptr, ptr, u64)",
-        [&api, timer_periodic](riverrun::Caller &caller, float a0, float a1, riverrun::Ptr<void> a2, riverrun::Ptr<void> a3, std::uint64_t a4) -> std::int32_t {
-            return (api.*timer_periodic)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_timer_periodic](riverrun::Caller &caller, float a0, float a1, riverrun::Ptr<void> a2, riverrun::Ptr<void> a3, std::uint64_t a4) -> std::int32_t {
+            return (api.*riverrun_timer_periodic)(caller, a0, a1, a2, a3, a4);
         });
     // void sys_breakpoint(uint16_t arg0, const char *arg1)
-    void (Class::*breakpoint)(riverrun::Caller &, std::uint16_t, riverrun::Str) = &Class::breakpoint;
+    void (Class::*riverrun_breakpoint)(riverrun::Caller &, std::uint16_t, riverrun::Str) = &Class::breakpoint;
     linker.template func<void(std::uint16_t, riverrun::Str)>("Debug::breakpoint", "void (u16, ptr)",
-        [&api, breakpoint](riverrun::Caller &caller, std::uint16_t a0, riverrun::Str a1) -> void {
-            return (api.*breakpoint)(caller, a0, a1);
+        [&api, riverrun_breakpoint](riverrun::Caller &caller, std::uint16_t a0, riverrun::Str a1) -> void {
+            return (api.*riverrun_breakpoint)(caller, a0, a1);
         });
     // int sys_is_debug(void)
-    std::int32_t (Class::*is_debug)(riverrun::Caller &) = &Class::is_debug;
+    std::int32_t (Class::*riverrun_is_debug)(riverrun::Caller &) = &Class::is_debug;
     linker.template func<std::int32_t()>("Debug::is_debug", "i32 ()",
-        [&api, is_debug](riverrun::Caller &caller) -> std::int32_t {
-            return (api.*is_debug)(caller);
+        [&api, riverrun_is_debug](riverrun::Caller &caller) -> std::int32_t {
+            return (api.*riverrun_is_debug)(caller);
         });
     // unsigned sys_gui_label(unsigned arg0, const char *arg1)
-    std::uint32_t (Class::*gui_label)(riverrun::Caller &, std::uint32_t, riverrun::Str) = &Class::gui_label;
+    std::uint32_t (Class::*riverrun_gui_label)(riverrun::Caller &, std::uint32_t, riverrun::Str) = &Class::gui_label;
     linker.template func<std::uint32_t(std::uint32_t, riverrun::Str)>("GUI::label", "u32 (u32, ptr)",
-        [&api, gui_label](riverrun::Caller &caller, std::uint32_t a0, riverrun::Str a1) -> std::uint32_t {
-            return (api.*gui_label)(caller, a0, a1);
+        [&api, riverrun_gui_label](riverrun::Caller &caller, std::uint32_t a0, riverrun::Str a1) -> std::uint32_t {
+            return (api.*riverrun_gui_label)(caller, a0, a1);
         });
     // bool sys_world_save(Size class_, const TestData *arg1)
     linker.template func<bool(std::uint32_t, riverrun::Ptr<const TestData>)>("World::save", "bool (u32, ptr)",
@@ -145,100 +145,100 @@ void link_client(Linker &linker, Class &api)
             caller.fail("World::save is a call that only servers have");
         });
     // Texture *sys_texture(struct node *arg0, void (*done)(Texture *, int))
-    riverrun::Ptr<Texture> (Class::*texture)(riverrun::Caller &, riverrun::Ptr<node>, riverrun::Ptr<void>) = &Class::texture;
+    riverrun::Ptr<Texture> (Class::*riverrun_texture)(riverrun::Caller &, riverrun::Ptr<node>, riverrun::Ptr<void>) = &Class::texture;
     linker.template func<riverrun::Ptr<Texture>(riverrun::Ptr<node>, riverrun::Ptr<void>)>("World::texture", "ptr (ptr, ptr)",
-        [&api, texture](riverrun::Caller &caller, riverrun::Ptr<node> a0, riverrun::Ptr<void> a1) -> riverrun::Ptr<Texture> {
-            return (api.*texture)(caller, a0, a1);
+        [&api, riverrun_texture](riverrun::Caller &caller, riverrun::Ptr<node> a0, riverrun::Ptr<void> a1) -> riverrun::Ptr<Texture> {
+            return (api.*riverrun_texture)(caller, a0, a1);
         });
     // float sys_point_length(Point arg0)
-    float (Class::*point_length)(riverrun::Memory &, Point) = &Class::point_length;
+    float (Class::*riverrun_point_length)(riverrun::Memory &, Point) = &Class::point_length;
     linker.template func<float(Point)>("Point::length", "f32 (f32, f32)",
-        [&api, point_length](riverrun::Caller &caller, Point a0) -> float {
-            return (api.*point_length)(caller.memory(), a0);
+        [&api, riverrun_point_length](riverrun::Caller &caller, Point a0) -> float {
+            return (api.*riverrun_point_length)(caller.memory(), a0);
         });
     // Point sys_point_add(Point arg0, Point arg1)
-    Point (Class::*point_add)(riverrun::Caller &, Point, Point) = &Class::point_add;
+    Point (Class::*riverrun_point_add)(riverrun::Caller &, Point, Point) = &Class::point_add;
     linker.template func<Point(Point, Point)>("Point::add", "\173f32, f32\175 (f32, f32, f32, f32)",
-        [&api, point_add](riverrun::Caller &caller, Point a0, Point a1) -> Point {
-            return (api.*point_add)(caller, a0, a1);
+        [&api, riverrun_point_add](riverrun::Caller &caller, Point a0, Point a1) -> Point {
+            return (api.*riverrun_point_add)(caller, a0, a1);
         });
     // Handle sys_handle_next(Handle arg0)
-    Handle (Class::*handle_next)(riverrun::Caller &, Handle) = &Class::handle_next;
+    Handle (Class::*riverrun_handle_next)(riverrun::Caller &, Handle) = &Class::handle_next;
     linker.template func<Handle(Handle)>("Handle::next", "\173u64, u64\175 (u64, u64)",
-        [&api, handle_next](riverrun::Caller &caller, Handle a0) -> Handle {
-            return (api.*handle_next)(caller, a0);
+        [&api, riverrun_handle_next](riverrun::Caller &caller, Handle a0) -> Handle {
+            return (api.*riverrun_handle_next)(caller, a0);
         });
     // Mixed sys_mixed_scale(Mixed m, double by)
-    Mixed (Class::*mixed_scale)(riverrun::Caller &, Mixed, double) = &Class::mixed_scale;
+    Mixed (Class::*riverrun_mixed_scale)(riverrun::Caller &, Mixed, double) = &Class::mixed_scale;
     linker.template func<Mixed(Mixed, double)>("Mixed::scale", "\173f64, i16\175 (f64, i16, f64)",
-        [&api, mixed_scale](riverrun::Caller &caller, Mixed a0, double a1) -> Mixed {
-            return (api.*mixed_scale)(caller, a0, a1);
+        [&api, riverrun_mixed_scale](riverrun::Caller &caller, Mixed a0, double a1) -> Mixed {
+            return (api.*riverrun_mixed_scale)(caller, a0, a1);
         });
     // void sys_matrix_multiply(float (*m)[4], const float (*by)[4])
-    void (Class::*matrix_multiply)(riverrun::Memory &, riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>) = &Class::matrix_multiply;
+    void (Class::*riverrun_matrix_multiply)(riverrun::Memory &, riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>) = &Class::matrix_multiply;
     linker.template func<void(riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>)>("Matrix::multiply", "void (ptr, ptr)",
-        [&api, matrix_multiply](riverrun::Caller &caller, riverrun::Ptr<float[4][4]> a0, riverrun::Ptr<const float[4][4]> a1) -> void {
-            return (api.*matrix_multiply)(caller.memory(), a0, a1);
+        [&api, riverrun_matrix_multiply](riverrun::Caller &caller, riverrun::Ptr<float[4][4]> a0, riverrun::Ptr<const float[4][4]> a1) -> void {
+            return (api.*riverrun_matrix_multiply)(caller.memory(), a0, a1);
         });
     // bool sys_matrix_is_identity(const float *m)
-    bool (Class::*matrix_is_identity)(riverrun::Memory &, riverrun::Ptr<const float[16]>) = &Class::matrix_is_identity;
+    bool (Class::*riverrun_matrix_is_identity)(riverrun::Memory &, riverrun::Ptr<const float[16]>) = &Class::matrix_is_identity;
     linker.template func<bool(riverrun::Ptr<const float[16]>)>("Matrix::is_identity", "bool (ptr)",
-        [&api, matrix_is_identity](riverrun::Caller &caller, riverrun::Ptr<const float[16]> a0) -> bool {
-            return (api.*matrix_is_identity)(caller.memory(), a0);
+        [&api, riverrun_matrix_is_identity](riverrun::Caller &caller, riverrun::Ptr<const float[16]> a0) -> bool {
+            return (api.*riverrun_matrix_is_identity)(caller.memory(), a0);
         });
     // float sys_sum(const float *values, size_t count)
-    float (Class::*sum)(riverrun::Caller &, riverrun::Slice<const float>) = &Class::sum;
+    float (Class::*riverrun_sum)(riverrun::Caller &, riverrun::Slice<const float>) = &Class::sum;
     linker.template func<float(riverrun::Slice<const float>)>("sum", "f32 (ptr, u64)",
-        [&api, sum](riverrun::Caller &caller, riverrun::Slice<const float> a0) -> float {
-            return (api.*sum)(caller, a0);
+        [&api, riverrun_sum](riverrun::Caller &caller, riverrun::Slice<const float> a0) -> float {
+            return (api.*riverrun_sum)(caller, a0);
         });
     // int64_t sys_many(int arg0, int arg1, int arg2, int arg3, int arg4)
-    std::int64_t (Class::*many)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::many;
+    std::int64_t (Class::*riverrun_many)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::many;
     linker.template func<std::int64_t(std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t)>("many", "i64 (i32, i32, i32, i32, i32)",
-        [&api, many](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4) -> std::int64_t {
-            return (api.*many)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_many](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4) -> std::int64_t {
+            return (api.*riverrun_many)(caller, a0, a1, a2, a3, a4);
         });
     // long sys_stack(char a, short b, long c, long d, long e, long f, long g, long h, long i, int j)
-    std::int64_t (Class::*stack)(riverrun::Caller &, std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t) = &Class::stack;
+    std::int64_t (Class::*riverrun_stack)(riverrun::Caller &, std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t) = &Class::stack;
     linker.template func<std::int64_t(std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t)>("stack", "i64 (u8, i16, i64, i64, i64, i64, i64, i64, i64, i32)",
-        [&api, stack](riverrun::Caller &caller, std::uint8_t a0, std::int16_t a1, std::int64_t a2, std::int64_t a3, std::int64_t a4, std::int64_t a5, std::int64_t a6, std::int64_t a7, std::int64_t a8, std::int32_t a9) -> std::int64_t {
-            return (api.*stack)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+        [&api, riverrun_stack](riverrun::Caller &caller, std::uint8_t a0, std::int16_t a1, std::int64_t a2, std::int64_t a3, std::int64_t a4, std::int64_t a5, std::int64_t a6, std::int64_t a7, std::int64_t a8, std::int32_t a9) -> std::int64_t {
+            return (api.*riverrun_stack)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
         });
     // int sys_eight(int arg0, int arg1, int arg2, int arg3, int arg4, int arg5, int arg6, int arg7)
-    std::int32_t (Class::*eight)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::eight;
+    std::int32_t (Class::*riverrun_eight)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::eight;
     linker.template func<std::int32_t(std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t)>("eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)",
-        [&api, eight](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4, std::int32_t a5, std::int32_t a6, std::int32_t a7) -> std::int32_t {
-            return (api.*eight)(caller, a0, a1, a2, a3, a4, a5, a6, a7);
+        [&api, riverrun_eight](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4, std::int32_t a5, std::int32_t a6, std::int32_t a7) -> std::int32_t {
+            return (api.*riverrun_eight)(caller, a0, a1, a2, a3, a4, a5, a6, a7);
         });
     // double sys_floats(float arg0, double arg1, float arg2, float arg3, float arg4, float arg5, float arg6, float arg7, float arg8, Point arg9)
-    double (Class::*floats)(riverrun::Caller &, float, double, float, float, float, float, float, float, float, Point) = &Class::floats;
+    double (Class::*riverrun_floats)(riverrun::Caller &, float, double, float, float, float, float, float, float, float, Point) = &Class::floats;
     linker.template func<double(float, double, float, float, float, float, float, float, float, Point)>("floats", "f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)",
-        [&api, floats](riverrun::Caller &caller, float a0, double a1, float a2, float a3, float a4, float a5, float a6, float a7, float a8, Point a9) -> double {
-            return (api.*floats)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+        [&api, riverrun_floats](riverrun::Caller &caller, float a0, double a1, float a2, float a3, float a4, float a5, float a6, float a7, float a8, Point a9) -> double {
+            return (api.*riverrun_floats)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
         });
     // int8_t sys_narrow(int8_t arg0, uint8_t arg1, int16_t arg2, bool arg3, char arg4)
-    std::int8_t (Class::*narrow)(riverrun::Caller &, std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t) = &Class::narrow;
+    std::int8_t (Class::*riverrun_narrow)(riverrun::Caller &, std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t) = &Class::narrow;
     linker.template func<std::int8_t(std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t)>("narrow", "i8 (i8, u8, i16, bool, u8)",
-        [&api, narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
-            return (api.*narrow)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
+            return (api.*riverrun_narrow)(caller, a0, a1, a2, a3, a4);
         });
     // float sys_narrowed(double arg0)
-    float (Class::*narrowed)(riverrun::Caller &, double) = &Class::narrowed;
+    float (Class::*riverrun_narrowed)(riverrun::Caller &, double) = &Class::narrowed;
     linker.template func<float(double)>("narrowed", "f32 (f64)",
-        [&api, narrowed](riverrun::Caller &caller, double a0) -> float {
-            return (api.*narrowed)(caller, a0);
+        [&api, riverrun_narrowed](riverrun::Caller &caller, double a0) -> float {
+            return (api.*riverrun_narrowed)(caller, a0);
         });
     // void sys_odd(void)
-    void (Class::*odd)(riverrun::Caller &) = &Class::odd;
+    void (Class::*riverrun_odd)(riverrun::Caller &) = &Class::odd;
     linker.template func<void()>("odd \173name\175 100\045\174\044x", "void ()",
-        [&api, odd](riverrun::Caller &caller) -> void {
-            return (api.*odd)(caller);
+        [&api, riverrun_odd](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_odd)(caller);
         });
     // void sys_empty(void)
-    void (Class::*empty)(riverrun::Caller &) = &Class::empty;
+    void (Class::*riverrun_empty)(riverrun::Caller &) = &Class::empty;
     linker.template func<void()>("empty", "void ()",
-        [&api, empty](riverrun::Caller &caller) -> void {
-            return (api.*empty)(caller);
+        [&api, riverrun_empty](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_empty)(caller);
         });
 }
 
@@ -270,41 +270,41 @@ template <class Linker, class Class>
 void link_server(Linker &linker, Class &api)
 {
     // void sys_set_title(const char *title)
-    void (Class::*set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
+    void (Class::*riverrun_set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
     linker.template func<void(riverrun::Str)>("Game::set_title", "void (ptr)",
-        [&api, set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
+        [&api, riverrun_set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
             caller.only_while_initializing();
-            return (api.*set_title)(caller, a0);
+            return (api.*riverrun_set_title)(caller, a0);
         });
     // void sys_game_exit(void)
-    void (Class::*game_exit)(riverrun::Caller &) = &Class::game_exit;
+    void (Class::*riverrun_game_exit)(riverrun::Caller &) = &Class::game_exit;
     linker.template func<void()>("Game::exit", "void ()",
-        [&api, game_exit](riverrun::Caller &caller) -> void {
-            return (api.*game_exit)(caller);
+        [&api, riverrun_game_exit](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_game_exit)(caller);
         });
     // void sys_timer_stop(int arg0)
-    void (Class::*timer_stop)(riverrun::Caller &, std::int32_t) = &Class::timer_stop;
+    void (Class::*riverrun_timer_stop)(riverrun::Caller &, std::int32_t) = &Class::timer_stop;
     linker.template func<void(std::int32_t)>("Timer::stop", "void (i32)",
-        [&api, timer_stop](riverrun::Caller &caller, std::int32_t a0) -> void {
-            return (api.*timer_stop)(caller, a0);
+        [&api, riverrun_timer_stop](riverrun::Caller &caller, std::int32_t a0) -> void {
+            return (api.*riverrun_timer_stop)(caller, a0);
         });
     // int sys_timer_periodic(float arg0, float arg1, timer_callback arg2, void *arg3, size_t arg4)
-    std::int32_t (Class::*timer_periodic)(riverrun::Caller &, float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t) = &Class::timer_periodic;
+    std::int32_t (Class::*riverrun_timer_periodic)(riverrun::Caller &, float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t) = &Class::timer_periodic;
     linker.template func<std::int32_t(float, float, riverrun::Ptr<void>, riverrun::Ptr<void>, std::uint64_t)>("Timer::periodic", "i32 (f32, f32, ptr, ptr, u64)",
-        [&api, timer_periodic](riverrun::Caller &caller, float a0, float a1, riverrun::Ptr<void> a2, riverrun::Ptr<void> a3, std::uint64_t a4) -> std::int32_t {
-            return (api.*timer_periodic)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_timer_periodic](riverrun::Caller &caller, float a0, float a1, riverrun::Ptr<void> a2, riverrun::Ptr<void> a3, std::uint64_t a4) -> std::int32_t {
+            return (api.*riverrun_timer_periodic)(caller, a0, a1, a2, a3, a4);
         });
     // void sys_breakpoint(uint16_t arg0, const char *arg1)
-    void (Class::*breakpoint)(riverrun::Caller &, std::uint16_t, riverrun::Str) = &Class::breakpoint;
+    void (Class::*riverrun_breakpoint)(riverrun::Caller &, std::uint16_t, riverrun::Str) = &Class::breakpoint;
     linker.template func<void(std::uint16_t, riverrun::Str)>("Debug::breakpoint", "void (u16, ptr)",
-        [&api, breakpoint](riverrun::Caller &caller, std::uint16_t a0, riverrun::Str a1) -> void {
-            return (api.*breakpoint)(caller, a0, a1);
+        [&api, riverrun_breakpoint](riverrun::Caller &caller, std::uint16_t a0, riverrun::Str a1) -> void {
+            return (api.*riverrun_breakpoint)(caller, a0, a1);
         });
     // int sys_is_debug(void)
-    std::int32_t (Class::*is_debug)(riverrun::Caller &) = &Class::is_debug;
+    std::int32_t (Class::*riverrun_is_debug)(riverrun::Caller &) = &Class::is_debug;
     linker.template func<std::int32_t()>("Debug::is_debug", "i32 ()",
-        [&api, is_debug](riverrun::Caller &caller) -> std::int32_t {
-            return (api.*is_debug)(caller);
+        [&api, riverrun_is_debug](riverrun::Caller &caller) -> std::int32_t {
+            return (api.*riverrun_is_debug)(caller);
         });
     // unsigned sys_gui_label(unsigned arg0, const char *arg1)
     linker.template func<std::uint32_t(std::uint32_t, riverrun::Str)>("GUI::label", "u32 (u32, ptr)",
@@ -312,106 +312,106 @@ void link_server(Linker &linker, Class &api)
             caller.fail("GUI::label is a call that only clients have");
         });
     // bool sys_world_save(Size class_, const TestData *arg1)
-    bool (Class::*world_save)(riverrun::Caller &, std::uint32_t, riverrun::Ptr<const TestData>) = &Class::world_save;
+    bool (Class::*riverrun_world_save)(riverrun::Caller &, std::uint32_t, riverrun::Ptr<const TestData>) = &Class::world_save;
     linker.template func<bool(std::uint32_t, riverrun::Ptr<const TestData>)>("World::save", "bool (u32, ptr)",
-        [&api, world_save](riverrun::Caller &caller, std::uint32_t a0, riverrun::Ptr<const TestData> a1) -> bool {
-            return (api.*world_save)(caller, a0, a1);
+        [&api, riverrun_world_save](riverrun::Caller &caller, std::uint32_t a0, riverrun::Ptr<const TestData> a1) -> bool {
+            return (api.*riverrun_world_save)(caller, a0, a1);
         });
     // Texture *sys_texture(struct node *arg0, void (*done)(Texture *, int))
-    riverrun::Ptr<Texture> (Class::*texture)(riverrun::Caller &, riverrun::Ptr<node>, riverrun::Ptr<void>) = &Class::texture;
+    riverrun::Ptr<Texture> (Class::*riverrun_texture)(riverrun::Caller &, riverrun::Ptr<node>, riverrun::Ptr<void>) = &Class::texture;
     linker.template func<riverrun::Ptr<Texture>(riverrun::Ptr<node>, riverrun::Ptr<void>)>("World::texture", "ptr (ptr, ptr)",
-        [&api, texture](riverrun::Caller &caller, riverrun::Ptr<node> a0, riverrun::Ptr<void> a1) -> riverrun::Ptr<Texture> {
-            return (api.*texture)(caller, a0, a1);
+        [&api, riverrun_texture](riverrun::Caller &caller, riverrun::Ptr<node> a0, riverrun::Ptr<void> a1) -> riverrun::Ptr<Texture> {
+            return (api.*riverrun_texture)(caller, a0, a1);
         });
     // float sys_point_length(Point arg0)
-    float (Class::*point_length)(riverrun::Memory &, Point) = &Class::point_length;
+    float (Class::*riverrun_point_length)(riverrun::Memory &, Point) = &Class::point_length;
     linker.template func<float(Point)>("Point::length", "f32 (f32, f32)",
-        [&api, point_length](riverrun::Caller &caller, Point a0) -> float {
-            return (api.*point_length)(caller.memory(), a0);
+        [&api, riverrun_point_length](riverrun::Caller &caller, Point a0) -> float {
+            return (api.*riverrun_point_length)(caller.memory(), a0);
         });
     // Point sys_point_add(Point arg0, Point arg1)
-    Point (Class::*point_add)(riverrun::Caller &, Point, Point) = &Class::point_add;
+    Point (Class::*riverrun_point_add)(riverrun::Caller &, Point, Point) = &Class::point_add;
     linker.template func<Point(Point, Point)>("Point::add", "\173f32, f32\175 (f32, f32, f32, f32)",
-        [&api, point_add](riverrun::Caller &caller, Point a0, Point a1) -> Point {
-            return (api.*point_add)(caller, a0, a1);
+        [&api, riverrun_point_add](riverrun::Caller &caller, Point a0, Point a1) -> Point {
+            return (api.*riverrun_point_add)(caller, a0, a1);
         });
     // Handle sys_handle_next(Handle arg0)
-    Handle (Class::*handle_next)(riverrun::Caller &, Handle) = &Class::handle_next;
+    Handle (Class::*riverrun_handle_next)(riverrun::Caller &, Handle) = &Class::handle_next;
     linker.template func<Handle(Handle)>("Handle::next", "\173u64, u64\175 (u64, u64)",
-        [&api, handle_next](riverrun::Caller &caller, Handle a0) -> Handle {
-            return (api.*handle_next)(caller, a0);
+        [&api, riverrun_handle_next](riverrun::Caller &caller, Handle a0) -> Handle {
+            return (api.*riverrun_handle_next)(caller, a0);
         });
     // Mixed sys_mixed_scale(Mixed m, double by)
-    Mixed (Class::*mixed_scale)(riverrun::Caller &, Mixed, double) = &Class::mixed_scale;
+    Mixed (Class::*riverrun_mixed_scale)(riverrun::Caller &, Mixed, double) = &Class::mixed_scale;
     linker.template func<Mixed(Mixed, double)>("Mixed::scale", "\173f64, i16\175 (f64, i16, f64)",
-        [&api, mixed_scale](riverrun::Caller &caller, Mixed a0, double a1) -> Mixed {
-            return (api.*mixed_scale)(caller, a0, a1);
+        [&api, riverrun_mixed_scale](riverrun::Caller &caller, Mixed a0, double a1) -> Mixed {
+            return (api.*riverrun_mixed_scale)(caller, a0, a1);
         });
     // void sys_matrix_multiply(float (*m)[4], const float (*by)[4])
-    void (Class::*matrix_multiply)(riverrun::Memory &, riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>) = &Class::matrix_multiply;
+    void (Class::*riverrun_matrix_multiply)(riverrun::Memory &, riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>) = &Class::matrix_multiply;
     linker.template func<void(riverrun::Ptr<float[4][4]>, riverrun::Ptr<const float[4][4]>)>("Matrix::multiply", "void (ptr, ptr)",
-        [&api, matrix_multiply](riverrun::Caller &caller, riverrun::Ptr<float[4][4]> a0, riverrun::Ptr<const float[4][4]> a1) -> void {
-            return (api.*matrix_multiply)(caller.memory(), a0, a1);
+        [&api, riverrun_matrix_multiply](riverrun::Caller &caller, riverrun::Ptr<float[4][4]> a0, riverrun::Ptr<const float[4][4]> a1) -> void {
+            return (api.*riverrun_matrix_multiply)(caller.memory(), a0, a1);
         });
     // bool sys_matrix_is_identity(const float *m)
-    bool (Class::*matrix_is_identity)(riverrun::Memory &, riverrun::Ptr<const float[16]>) = &Class::matrix_is_identity;
+    bool (Class::*riverrun_matrix_is_identity)(riverrun::Memory &, riverrun::Ptr<const float[16]>) = &Class::matrix_is_identity;
     linker.template func<bool(riverrun::Ptr<const float[16]>)>("Matrix::is_identity", "bool (ptr)",
-        [&api, matrix_is_identity](riverrun::Caller &caller, riverrun::Ptr<const float[16]> a0) -> bool {
-            return (api.*matrix_is_identity)(caller.memory(), a0);
+        [&api, riverrun_matrix_is_identity](riverrun::Caller &caller, riverrun::Ptr<const float[16]> a0) -> bool {
+            return (api.*riverrun_matrix_is_identity)(caller.memory(), a0);
         });
     // float sys_sum(const float *values, size_t count)
-    float (Class::*sum)(riverrun::Caller &, riverrun::Slice<const float>) = &Class::sum;
+    float (Class::*riverrun_sum)(riverrun::Caller &, riverrun::Slice<const float>) = &Class::sum;
     linker.template func<float(riverrun::Slice<const float>)>("sum", "f32 (ptr, u64)",
-        [&api, sum](riverrun::Caller &caller, riverrun::Slice<const float> a0) -> float {
-            return (api.*sum)(caller, a0);
+        [&api, riverrun_sum](riverrun::Caller &caller, riverrun::Slice<const float> a0) -> float {
+            return (api.*riverrun_sum)(caller, a0);
         });
     // int64_t sys_many(int arg0, int arg1, int arg2, int arg3, int arg4)
-    std::int64_t (Class::*many)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::many;
+    std::int64_t (Class::*riverrun_many)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::many;
     linker.template func<std::int64_t(std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t)>("many", "i64 (i32, i32, i32, i32, i32)",
-        [&api, many](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4) -> std::int64_t {
-            return (api.*many)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_many](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4) -> std::int64_t {
+            return (api.*riverrun_many)(caller, a0, a1, a2, a3, a4);
         });
     // long sys_stack(char a, short b, long c, long d, long e, long f, long g, long h, long i, int j)
-    std::int64_t (Class::*stack)(riverrun::Caller &, std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t) = &Class::stack;
+    std::int64_t (Class::*riverrun_stack)(riverrun::Caller &, std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t) = &Class::stack;
     linker.template func<std::int64_t(std::uint8_t, std::int16_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t)>("stack", "i64 (u8, i16, i64, i64, i64, i64, i64, i64, i64, i32)",
-        [&api, stack](riverrun::Caller &caller, std::uint8_t a0, std::int16_t a1, std::int64_t a2, std::int64_t a3, std::int64_t a4, std::int64_t a5, std::int64_t a6, std::int64_t a7, std::int64_t a8, std::int32_t a9) -> std::int64_t {
-            return (api.*stack)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+        [&api, riverrun_stack](riverrun::Caller &caller, std::uint8_t a0, std::int16_t a1, std::int64_t a2, std::int64_t a3, std::int64_t a4, std::int64_t a5, std::int64_t a6, std::int64_t a7, std::int64_t a8, std::int32_t a9) -> std::int64_t {
+            return (api.*riverrun_stack)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
         });
     // int sys_eight(int arg0, int arg1, int arg2, int arg3, int arg4, int arg5, int arg6, int arg7)
-    std::int32_t (Class::*eight)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::eight;
+    std::int32_t (Class::*riverrun_eight)(riverrun::Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t) = &Class::eight;
     linker.template func<std::int32_t(std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t)>("eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)",
-        [&api, eight](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4, std::int32_t a5, std::int32_t a6, std::int32_t a7) -> std::int32_t {
-            return (api.*eight)(caller, a0, a1, a2, a3, a4, a5, a6, a7);
+        [&api, riverrun_eight](riverrun::Caller &caller, std::int32_t a0, std::int32_t a1, std::int32_t a2, std::int32_t a3, std::int32_t a4, std::int32_t a5, std::int32_t a6, std::int32_t a7) -> std::int32_t {
+            return (api.*riverrun_eight)(caller, a0, a1, a2, a3, a4, a5, a6, a7);
         });
     // double sys_floats(float arg0, double arg1, float arg2, float arg3, float arg4, float arg5, float arg6, float arg7, float arg8, Point arg9)
-    double (Class::*floats)(riverrun::Caller &, float, double, float, float, float, float, float, float, float, Point) = &Class::floats;
+    double (Class::*riverrun_floats)(riverrun::Caller &, float, double, float, float, float, float, float, float, float, Point) = &Class::floats;
     linker.template func<double(float, double, float, float, float, float, float, float, float, Point)>("floats", "f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)",
-        [&api, floats](riverrun::Caller &caller, float a0, double a1, float a2, float a3, float a4, float a5, float a6, float a7, float a8, Point a9) -> double {
-            return (api.*floats)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+        [&api, riverrun_floats](riverrun::Caller &caller, float a0, double a1, float a2, float a3, float a4, float a5, float a6, float a7, float a8, Point a9) -> double {
+            return (api.*riverrun_floats)(caller, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
         });
     // int8_t sys_narrow(int8_t arg0, uint8_t arg1, int16_t arg2, bool arg3, char arg4)
-    std::int8_t (Class::*narrow)(riverrun::Caller &, std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t) = &Class::narrow;
+    std::int8_t (Class::*riverrun_narrow)(riverrun::Caller &, std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t) = &Class::narrow;
     linker.template func<std::int8_t(std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t)>("narrow", "i8 (i8, u8, i16, bool, u8)",
-        [&api, narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
-            return (api.*narrow)(caller, a0, a1, a2, a3, a4);
+        [&api, riverrun_narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
+            return (api.*riverrun_narrow)(caller, a0, a1, a2, a3, a4);
         });
     // float sys_narrowed(double arg0)
-    float (Class::*narrowed)(riverrun::Caller &, double) = &Class::narrowed;
+    float (Class::*riverrun_narrowed)(riverrun::Caller &, double) = &Class::narrowed;
     linker.template func<float(double)>("narrowed", "f32 (f64)",
-        [&api, narrowed](riverrun::Caller &caller, double a0) -> float {
-            return (api.*narrowed)(caller, a0);
+        [&api, riverrun_narrowed](riverrun::Caller &caller, double a0) -> float {
+            return (api.*riverrun_narrowed)(caller, a0);
         });
     // void sys_odd(void)
-    void (Class::*odd)(riverrun::Caller &) = &Class::odd;
+    void (Class::*riverrun_odd)(riverrun::Caller &) = &Class::odd;
     linker.template func<void()>("odd \173name\175 100\045\174\044x", "void ()",
-        [&api, odd](riverrun::Caller &caller) -> void {
-            return (api.*odd)(caller);
+        [&api, riverrun_odd](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_odd)(caller);
         });
     // void sys_empty(void)
-    void (Class::*empty)(riverrun::Caller &) = &Class::empty;
+    void (Class::*riverrun_empty)(riverrun::Caller &) = &Class::empty;
     linker.template func<void()>("empty", "void ()",
-        [&api, empty](riverrun::Caller &caller) -> void {
-            return (api.*empty)(caller);
+        [&api, riverrun_empty](riverrun::Caller &caller) -> void {
+            return (api.*riverrun_empty)(caller);
         });
 }
 

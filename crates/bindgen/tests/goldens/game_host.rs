@@ -246,8 +246,8 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
         T::texture(caller, arg0, done)
     })?;
     linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0: Point| {
-        let (data, memory) = caller.split();
-        T::point_length(data, memory, arg0)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::point_length(riverrun_data, riverrun_memory, arg0)
     })?;
     linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0: Point, arg1: Point| {
         T::point_add(caller, arg0, arg1)
@@ -259,12 +259,12 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
         T::mixed_scale(caller, m, by)
     })?;
     linker.func("Matrix::multiply", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[[f32; 4]; 4]>, by: riverrun::Ptr<[[f32; 4]; 4]>| {
-        let (data, memory) = caller.split();
-        T::matrix_multiply(data, memory, m, by)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::matrix_multiply(riverrun_data, riverrun_memory, m, by)
     })?;
     linker.func("Matrix::is_identity", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[f32; 16]>| {
-        let (data, memory) = caller.split();
-        T::matrix_is_identity(data, memory, m)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::matrix_is_identity(riverrun_data, riverrun_memory, m)
     })?;
     linker.func("sum", |caller: riverrun::Caller<'_, T>, values: riverrun::Slice<f32>| {
         T::sum(caller, values)
@@ -330,8 +330,8 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
         T::texture(caller, arg0, done)
     })?;
     linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0: Point| {
-        let (data, memory) = caller.split();
-        T::point_length(data, memory, arg0)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::point_length(riverrun_data, riverrun_memory, arg0)
     })?;
     linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0: Point, arg1: Point| {
         T::point_add(caller, arg0, arg1)
@@ -343,12 +343,12 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
         T::mixed_scale(caller, m, by)
     })?;
     linker.func("Matrix::multiply", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[[f32; 4]; 4]>, by: riverrun::Ptr<[[f32; 4]; 4]>| {
-        let (data, memory) = caller.split();
-        T::matrix_multiply(data, memory, m, by)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::matrix_multiply(riverrun_data, riverrun_memory, m, by)
     })?;
     linker.func("Matrix::is_identity", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[f32; 16]>| {
-        let (data, memory) = caller.split();
-        T::matrix_is_identity(data, memory, m)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::matrix_is_identity(riverrun_data, riverrun_memory, m)
     })?;
     linker.func("sum", |caller: riverrun::Caller<'_, T>, values: riverrun::Slice<f32>| {
         T::sum(caller, values)

@@ -124,24 +124,24 @@ pub fn link<T: Api>(linker: &mut riverrun::Linker<T>) -> Result<(), riverrun::Er
         T::call(caller, function, times)
     })?;
     linker.func("Leaf::sum", |mut caller: riverrun::Caller<'_, T>, values: riverrun::Ptr<[i32; 8]>| {
-        let (data, memory) = caller.split();
-        T::leaf_sum(data, memory, values)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::leaf_sum(riverrun_data, riverrun_memory, values)
     })?;
     linker.func("Leaf::fill", |mut caller: riverrun::Caller<'_, T>, values: riverrun::Ptr<[i32; 8]>, with: i32| {
-        let (data, memory) = caller.split();
-        T::leaf_fill(data, memory, values, with)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::leaf_fill(riverrun_data, riverrun_memory, values, with)
     })?;
     linker.func("Leaf::scale", |mut caller: riverrun::Caller<'_, T>, to: riverrun::Ptr<[i32; 8]>, from: riverrun::Ptr<[i32; 8]>, by: i32| {
-        let (data, memory) = caller.split();
-        T::leaf_scale(data, memory, to, from, by)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::leaf_scale(riverrun_data, riverrun_memory, to, from, by)
     })?;
     linker.func("Leaf::negate", |mut caller: riverrun::Caller<'_, T>, values: riverrun::Ptr<[i32; 8]>| {
-        let (data, memory) = caller.split();
-        T::leaf_negate(data, memory, values)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::leaf_negate(riverrun_data, riverrun_memory, values)
     })?;
     linker.func("Leaf::items", |mut caller: riverrun::Caller<'_, T>, items: riverrun::Ptr<[Item; 2]>, last: riverrun::Ptr<[Item; 1]>| {
-        let (data, memory) = caller.split();
-        T::leaf_items(data, memory, items, last)
+        let (riverrun_data, riverrun_memory) = caller.split();
+        T::leaf_items(riverrun_data, riverrun_memory, items, last)
     })?;
     Ok(())
 }

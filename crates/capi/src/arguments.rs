@@ -50,6 +50,12 @@ pub(crate) fn text<'a>(text: *const c_char, name: &str) -> Result<&'a str> {
     text_if_given(text, name)?.ok_or_else(|| missing(name))
 }
 
+/// Whether an array is there; one of no elements may be `NULL`.
+#[inline(always)]
+pub(crate) fn check_array<T>(first: *const T, len: usize, name: &str) -> Result<()> {
+    if first.is_null() && len != 0 { Err(missing(name)) } else { Ok(()) }
+}
+
 /// An array; one of no elements may be `NULL`.
 #[inline(always)]
 pub(crate) fn array<'a, T>(first: *const T, len: usize, name: &str) -> Result<&'a [T]> {

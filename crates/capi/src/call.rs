@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 use riverrun::raw::{Binding, InlineFunc, RawMachine};
 
-use crate::arguments::{Result, array, array_mut, given, misuse};
+use crate::arguments::{Result, array, array_mut, check_array, given, misuse};
 use crate::config::Limits;
 use crate::error::{Returned, guard};
 use crate::func::{Func, PARAMETERS_MAX};
@@ -73,8 +73,8 @@ impl Binding for Host {
     }
 }
 
-/// Calls the function with values of its types, and gives its results: none, one or two. Within a host function
-/// this calls back into the guest that waits.
+/// Calls the function with values of its types, and gives its results: none, one or two. They may be in the array of the
+/// arguments. Within a host function this calls back into the guest that waits.
 ///
 /// The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
 /// in it. Debug builds check that.
@@ -89,9 +89,8 @@ pub unsafe extern "C" fn riverrun_func_call(
 ) -> Returned {
     guard(|| {
         let func = given(func, "func")?;
-        let (arguments, results) =
-            (array(arguments, arguments_len, "arguments")?, array_mut(results, results_len, "results")?);
-        with(machine, |machine| call_values(func, machine, arguments, results))
+        let values = Values::new(arguments, arguments_len, results, results_len)?;
+        with(machine, |machine| call_values(func, machine, values))
     })
 }
 
@@ -108,9 +107,8 @@ pub unsafe extern "C" fn riverrun_func_call_within(
 ) -> Returned {
     guard(|| {
         let (func, limits) = (given(func, "func")?, given(limits, "limits")?);
-        let (arguments, results) =
-            (array(arguments, arguments_len, "arguments")?, array_mut(results, results_len, "results")?);
-        with(machine, |machine| within(machine, limits, || call_values(func, machine, arguments, results)))
+        let values = Values::new(arguments, arguments_len, results, results_len)?;
+        with(machine, |machine| within(machine, limits, || call_values(func, machine, values)))
     })
 }
 
@@ -161,21 +159,39 @@ fn within(machine: RawMachine<Host>, limits: &Limits, body: impl FnOnce() -> Res
     failure.map_or(Ok(()), Err)
 }
 
-fn call_values(func: &Func, machine: RawMachine<Host>, arguments: &[Value], results: &mut [Value]) -> Result<()> {
+/// The arrays of a call. They are no slices: they may be one, and the guest's host functions may use them, too.
+struct Values {
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+}
+
+impl Values {
+    #[inline(always)]
+    fn new(arguments: *const Value, arguments_len: usize, results: *mut Value, results_len: usize) -> Result<Values> {
+        check_array(arguments, arguments_len, "arguments")?;
+        check_array(results, results_len, "results")?;
+        Ok(Values { arguments, arguments_len, results, results_len })
+    }
+}
+
+fn call_values(func: &Func, machine: RawMachine<Host>, values: Values) -> Result<()> {
     let parameters = func.func().parameters();
-    counted("arguments", arguments.len(), parameters.len())?;
-    counted("results", results.len(), func.results.len())?;
+    counted("arguments", values.arguments_len, parameters.len())?;
+    counted("results", values.results_len, func.results.len())?;
     let mut slots = [const { MaybeUninit::<u64>::uninit() }; PARAMETERS_MAX];
+    let arguments = array(values.arguments, values.arguments_len, "arguments")?;
     for (index, (&scalar, value)) in parameters.iter().zip(arguments).enumerate() {
         slots[index].write(value.raw(scalar, "argument", index)?);
     }
     check_float_environment()?;
     // SAFETY: a function has at most `PARAMETERS_MAX` parameters and two results; as many slots as parameters were written,
-    // and the call writes one for each result. The machine is as in `within`.
+    // and the call writes one for each result. The machine is as in `within`. There are as many results as were counted.
     unsafe {
         machine.call(func.func(), slots.as_mut_ptr().cast())?;
-        for (result, (&scalar, slot)) in results.iter_mut().zip(func.results.iter().zip(&slots)) {
-            *result = Value::from_slot(scalar, slot.assume_init());
+        for (index, (&scalar, slot)) in func.results.iter().zip(&slots).enumerate() {
+            values.results.add(index).write(Value::from_slot(scalar, slot.assume_init()));
         }
     }
     Ok(())

@@ -101,7 +101,7 @@ impl From<riverrun::Error> for Box<Error> {
             E::Snapshot(_) => ErrorKind::Snapshot,
             E::Config(_) | E::AddressSpace { .. } => ErrorKind::Config,
             E::Resource { .. } => ErrorKind::Resource,
-            E::Map(_) | E::Fault(_) => ErrorKind::Memory,
+            E::Map(_) | E::Fault(_) | E::Pointer(_) => ErrorKind::Memory,
             E::Heap(_) => ErrorKind::Heap,
             E::Trap(_) => ErrorKind::Trap,
             E::Lost { .. } => ErrorKind::Lost,
@@ -174,6 +174,12 @@ impl From<riverrun_linux::Error> for Box<Error> {
             _ => ErrorKind::Config,
         };
         Error::new(kind, error.to_string())
+    }
+}
+
+impl From<riverrun::PointerError> for Box<Error> {
+    fn from(error: riverrun::PointerError) -> Box<Error> {
+        riverrun::Error::from(error).into()
     }
 }
 

@@ -16,7 +16,7 @@ use riverrun_vm::{
 };
 
 use crate::compiled_code::CompiledEngine;
-use crate::error::Error;
+use crate::error::{Error, Handler};
 use crate::flow::Flow;
 use crate::instance::{Depth, Instance, Suspended};
 use crate::missing::missing_function;
@@ -382,7 +382,7 @@ impl<T> Instance<T> {
             let position = Position::of(&*(*at).state);
             let missing = missing_function(position, Self::engine_memory(this).as_ref());
             match missing.filter(|_| !(*at).registry.is_empty()) {
-                Some(missing) => Err(Self::failure(this, None, missing.into())),
+                Some(missing) => Err(Self::handler_failure(this, Handler::SystemCall, missing.into())),
                 None => Self::call_ecall_handler(this),
             }
         }
@@ -396,7 +396,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let ecall = (*this.as_ptr()).ecall.clone();
-            ecall(Suspended::new(this)).map_err(|error| Self::failure(this, None, error))
+            ecall(Suspended::new(this)).map_err(|error| Self::handler_failure(this, Handler::SystemCall, error))
         }
     }
 
@@ -410,7 +410,8 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             Self::set_alarm(this, None);
             let Some(handler) = (*at).alarm_handler.clone() else { return Ok(Flow::Continue) };
-            let flow = handler(Suspended::new(this)).map_err(|error| Self::failure(this, None, error));
+            let flow =
+                handler(Suspended::new(this)).map_err(|error| Self::handler_failure(this, Handler::Alarm, error));
             // As any interrupt does that the guest can see.
             if !matches!(flow, Ok(Flow::Continue)) {
                 (*(*at).state).hart.reservation = u64::MAX;
@@ -430,7 +431,7 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             let Some(handler) = (*at).trap_handler.clone() else { return Ok(Flow::Trap(cause)) };
             let flow = handler(Suspended::new(this), Self::classified(this, cause))
-                .map_err(|error| Self::failure(this, None, error))?;
+                .map_err(|error| Self::handler_failure(this, Handler::Trap, error))?;
             if matches!(flow, Flow::Continue | Flow::Jump(_)) {
                 let hart = &mut (*(*at).state).hart;
                 hart.instret += 1;

@@ -73,6 +73,9 @@ pub enum Error {
     /// A guest address that the host was to access is not mapped so.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// A guest pointer that the host was to follow leads to nothing of its type.
+    #[error(transparent)]
+    Pointer(#[from] crate::boundary::pointer::PointerError),
     /// The heap was not used as it can be.
     #[error(transparent)]
     Heap(#[from] crate::heap_error::HeapError),
@@ -150,9 +153,12 @@ fn with_backtrace(f: &mut fmt::Formatter<'_>, error: &dyn fmt::Display, backtrac
 
 /// A host function's failure, which has ended its caller's run.
 pub struct HostFailure {
-    /// The function; `None` for the handler of system calls ([`crate::Linker::ecall`]).
+    /// The function; `None` for a handler: of system calls ([`crate::Linker::ecall`]), of traps
+    /// ([`crate::Linker::trap`]) or of alarms.
     pub function: Option<String>,
-    /// The address of the guest's call.
+    /// Which handler it is, where it is one.
+    pub(crate) handler: Handler,
+    /// The address of the guest's call or trap.
     pub pc: u64,
     /// The guest's calls that led there, innermost first.
     pub backtrace: Backtrace,
@@ -160,15 +166,27 @@ pub struct HostFailure {
     pub source: HostError,
 }
 
+/// A handler of the host's, which has no name.
+#[derive(Clone, Copy)]
+pub(crate) enum Handler {
+    SystemCall,
+    Trap,
+    Alarm,
+}
+
 /// In one line; the backtrace is the caller's to print.
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The cause comes before the place: a host that has room for one line shows the beginning.
-        match &self.function {
-            Some(function) => write!(f, "the host function {function} failed: {}", self.source)?,
-            None => write!(f, "a system call failed: {}", self.source)?,
+        match (&self.function, self.handler) {
+            (Some(function), _) => write!(f, "the host function {function} failed: {}; called", self.source)?,
+            (None, Handler::SystemCall) => write!(f, "a system call failed: {}; called", self.source)?,
+            (None, Handler::Trap) => write!(f, "the host's handler of the trap failed: {}; trapped", self.source)?,
+            (None, Handler::Alarm) => {
+                write!(f, "the host's handler of the alarm failed: {}; interrupted", self.source)?
+            }
         }
-        write!(f, "; called at pc {:#x}{}", self.pc, self.backtrace.summary())
+        write!(f, " at pc {:#x}{}", self.pc, self.backtrace.summary())
     }
 }
 

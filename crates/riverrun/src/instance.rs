@@ -21,7 +21,7 @@ use riverrun_vm::{Bound, DYNAMIC_CALL, EntryGuard, Interruption, STACK_GUARD, Tr
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
 use crate::compiled_code::CompiledEngine;
-use crate::error::{Error, HostError, HostFailure, Trap};
+use crate::error::{Error, Handler, HostError, HostFailure, Trap};
 use crate::flow::Flow;
 use crate::heap::HeapState;
 use crate::limits::CallLimits;
@@ -515,7 +515,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             match (*at).pending.take() {
-                Some((Pending::Error(error), environment)) => Err(Self::failure(this, Some(environment), error)),
+                Some((Pending::Error(error), environment)) => Err(Self::function_failure(this, environment, error)),
                 Some((Pending::Panic(panic), _)) => resume_unwind(panic),
                 None => unreachable!("host functions say why they end a run"),
             }
@@ -526,15 +526,33 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    pub(crate) unsafe fn failure(this: NonNull<Self>, environment: Option<*const ()>, error: HostError) -> Error {
+    pub(crate) unsafe fn function_failure(this: NonNull<Self>, environment: *const (), error: HostError) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let function = (*this.as_ptr()).registry.by_environment(environment);
+            let function = function.map(|function| function.name.to_string());
+            Self::failure(this, function, Handler::SystemCall, error)
+        }
+    }
+
+    /// The error of a handler that was called for what the guest did at the pc.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    pub(crate) unsafe fn handler_failure(this: NonNull<Self>, handler: Handler, error: HostError) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe { Self::failure(this, None, handler, error) }
+    }
+
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn failure(this: NonNull<Self>, function: Option<String>, handler: Handler, source: HostError) -> Error {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
             let pc = (*(*at).state).hart.pc;
-            let name = environment.and_then(|environment| (*at).registry.by_environment(environment));
             let backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
-            let function = name.map(|function| function.name.to_string());
-            Error::Host(Box::new(HostFailure { function, pc, backtrace, source: error }))
+            Error::Host(Box::new(HostFailure { function, handler, pc, backtrace, source }))
         }
     }
 

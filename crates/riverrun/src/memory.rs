@@ -9,6 +9,8 @@ use std::ptr::{self, NonNull};
 
 use riverrun_vm::{Fault, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, Region, Window};
 
+use crate::boundary::pointer::{PointerError, Str};
+
 /// A machine's memory. Addresses are guest addresses; the host may read and write what the guest
 /// may, and nothing else.
 ///
@@ -140,13 +142,23 @@ impl Memory {
     /// The bytes of a C string without its final zero: at most `limit` of them.
     ///
     /// # Errors
-    /// The first address that is not readable, or that of the string where no zero is found
-    /// within the limit.
-    pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], Fault> {
-        match self.zero_within(address, limit.saturating_add(1))? {
-            Some(len) => self.slice(address, len),
-            None => Err(Fault { address }),
-        }
+    /// If they are not readable, or more.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Perm, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let mut machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// # let memory = machine.memory_mut();
+    /// memory.map(0x20_0000, 0x1000, Perm::READ | Perm::WRITE)?;
+    /// memory.write(0x20_0000, b"hello")?;
+    /// assert_eq!(memory.c_string(0x20_0000, 5)?, b"hello");
+    /// let error = memory.c_string(0x20_0000, 4).unwrap_err();
+    /// assert_eq!(error.to_string(), "the pointer 0x200000: no zero byte ends the string within 4 bytes");
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], PointerError> {
+        Str::new(address).bytes_within(self, limit)
     }
 
     /// Bytes in front of the first zero among `count` bytes, if one is there.

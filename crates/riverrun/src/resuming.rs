@@ -65,7 +65,7 @@ impl<T> Instance<T> {
                     let environment = awaited.environment;
                     suspension.awaited = None;
                     if let Err(error) = result {
-                        return Poll::Ready(Err(Self::failure(this, Some(environment), error)));
+                        return Poll::Ready(Err(Self::function_failure(this, environment, error)));
                     }
                     (*(*at).state).hart.pc += 4;
                 }

@@ -271,7 +271,7 @@ fn hostile_pointers_are_named() {
         machine.memory_mut().slice_mut(stack.start, 2 << 20).unwrap().fill(b'x');
         refused(
             fails::<_, ()>(machine, "call_log", (Str::new(stack.start),)),
-            &["no string ends within 1048576 bytes"],
+            &["no zero byte ends the string within 1048576 bytes"],
         );
         machine.memory_mut().write(stack.start, &[0xff, 0]).unwrap();
         refused(fails::<_, ()>(machine, "call_log", (Str::new(stack.start),)), &["not UTF-8"]);

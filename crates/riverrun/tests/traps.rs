@@ -121,7 +121,11 @@ fn traps_that_are_declined_are_as_without_a_handler() {
 fn failing_handlers_end_the_run() {
     for guest in guests() {
         let error = call(&mut guest.machine(), "load", FAILED).unwrap_err();
-        assert!(matches!(error, Error::Host(_)) && error.to_string().contains("own reason"), "{}: {error}", guest.name);
+        let text = error.to_string();
+        assert!(matches!(error, Error::Host(_)), "{}: {text}", guest.name);
+        let (cause, place) = text.split_once("; ").unwrap();
+        assert!(cause.starts_with("the host's handler of the trap failed: "), "{}: {text}", guest.name);
+        assert!(cause.contains("own reason") && place.starts_with("trapped at pc 0x"), "{}: {text}", guest.name);
     }
 }
 

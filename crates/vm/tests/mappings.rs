@@ -82,6 +82,17 @@ fn smallest() -> AddressSpace {
     AddressSpace::new(AddressSpace::MIN_BITS).unwrap()
 }
 
+#[test]
+fn an_empty_range_is_refused_as_such() {
+    let mut window = window(4096);
+    for start in [MIN_ADDRESS, MIN_ADDRESS + 1, 0, u64::MAX] {
+        assert!(matches!(window.map(start, 0, writable()), Err(MapError::Empty)), "{start:#x}");
+        assert!(matches!(window.protect(start, 0, writable()), Err(MapError::Empty)), "{start:#x}");
+        assert!(matches!(window.unmap(start, 0), Err(MapError::Empty)), "{start:#x}");
+        assert!(matches!(window.discard(start, 0), Err(MapError::Empty)), "{start:#x}");
+    }
+}
+
 /// What is behind the window is not the guest's, for the guest as for its host.
 #[test]
 fn a_small_window_ends_where_its_addresses_do() {

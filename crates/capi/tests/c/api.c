@@ -117,6 +117,9 @@ static void calls(riverrun_machine_t *machine, int *score)
     values[1] = riverrun_value_i32(2);
     FINE(riverrun_func_call(one, machine, values, 2, &result, 1));
     CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 42);
+    FINE(riverrun_func_call(one, machine, values, 2, values, 1));
+    CHECK(values[0].kind == RIVERRUN_KIND_I32 && values[0].of.i32 == 42 && values[1].of.i32 == 2);
+    values[0] = riverrun_value_i32(40);
     uint64_t slots[16] = {riverrun_slot_i32(-40), riverrun_slot_i32(-2)};
     FINE(riverrun_func_call_raw(one, machine, slots, 2));
     CHECK(riverrun_slot_as_i32(slots[0]) == -42 && riverrun_func_slots(one) == 2);
@@ -390,10 +393,14 @@ static void memory(riverrun_machine_t *machine)
     FAILS(riverrun_heap_free(machine, address), RIVERRUN_ERROR_HEAP, "has been freed before");
 
     FINE(riverrun_memory_map(machine, 0x200000, 0x1000, RIVERRUN_PERM_READ | RIVERRUN_PERM_WRITE));
+    FINE(riverrun_memory_write(machine, 0x200000, "1234", 4));
+    const char *string;
+    FAILS(riverrun_memory_string(machine, 0x200000, 3, &string, NULL), RIVERRUN_ERROR_MEMORY, "no zero byte ends");
     FAILS(riverrun_memory_write(machine, 0x200ffe, "1234", 4), RIVERRUN_ERROR_MEMORY, "0x201000 is not mapped");
     FINE(riverrun_memory_protect(machine, 0x200000, 0x1000, RIVERRUN_PERM_READ));
     FAILS(riverrun_memory_write(machine, 0x200000, "1234", 4), RIVERRUN_ERROR_MEMORY, "0x200000 is not mapped");
     FAILS(riverrun_memory_map(machine, 0x200000, 0x1000, 4), RIVERRUN_ERROR_MISUSE, "permissions");
+    FAILS(riverrun_memory_unmap(machine, 0x200000, 0), RIVERRUN_ERROR_MEMORY, "the range is empty");
     FINE(riverrun_memory_unmap(machine, 0x200000, 0x1000));
     CHECK(riverrun_memory_used(machine) > 0);
 }

@@ -25,7 +25,7 @@ pub struct PointerError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
     NoView(NoView),
-    Endless,
+    Endless { limit: u64 },
     NotUtf8,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for PointerError {
             Problem::NoView(NoView::TooLong { len, size }) => {
                 write!(f, "{len} elements of {size} bytes exceed all memory")
             }
-            Problem::Endless => write!(f, "no string ends within {STRING_MAX} bytes"),
+            Problem::Endless { limit } => write!(f, "no zero byte ends the string within {limit} bytes"),
             Problem::NotUtf8 => write!(f, "the string is not UTF-8"),
         }
     }
@@ -297,11 +297,13 @@ impl Str {
     /// # Errors
     /// If they are not readable, or more than [`STRING_MAX`].
     pub fn bytes(self, memory: &Memory) -> Result<&[u8], PointerError> {
-        memory.c_string(self.0.address, STRING_MAX).map_err(|fault| {
-            // A string without an end is reported at its start, though that is readable.
-            let endless = fault.address == self.0.address && memory.slice(fault.address, 1).is_ok();
-            if endless { self.0.error(Problem::Endless) } else { self.0.fault(fault) }
-        })
+        self.bytes_within(memory, STRING_MAX)
+    }
+
+    pub(crate) fn bytes_within(self, memory: &Memory, limit: u64) -> Result<&[u8], PointerError> {
+        let end = memory.zero_within(self.0.address, limit.saturating_add(1)).map_err(|fault| self.0.fault(fault))?;
+        let len = end.ok_or_else(|| self.0.error(Problem::Endless { limit }))?;
+        memory.slice(self.0.address, len).map_err(|fault| self.0.fault(fault))
     }
 
     /// Its text.

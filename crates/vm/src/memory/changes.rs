@@ -13,7 +13,10 @@ use crate::sys::{self, ImageFile};
 
 impl Window {
     fn check_range(&self, start: u64, len: u64) -> Result<u64, MapError> {
-        let end = start.checked_add(len).filter(|&end| len != 0 && start >= MIN_ADDRESS && end <= self.space.end());
+        if len == 0 {
+            return Err(MapError::Empty);
+        }
+        let end = start.checked_add(len).filter(|&end| start >= MIN_ADDRESS && end <= self.space.end());
         let end = end.ok_or(MapError::OutOfWindow)?;
         match (start | len) % PAGE_SIZE {
             0 => Ok(end),

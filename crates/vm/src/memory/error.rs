@@ -11,7 +11,9 @@ use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MapError {
-    /// The range is empty, wraps, or leaves the addresses that can be mapped: [`MIN_ADDRESS`] to [`AddressSpace::end`],
+    /// The range is empty.
+    Empty,
+    /// The range wraps, or leaves the addresses that can be mapped: [`MIN_ADDRESS`] to [`AddressSpace::end`],
     /// which is [`MAX_ADDRESS`] unless the host has given the guest fewer.
     OutOfWindow,
     /// The range does not begin and end at pages.
@@ -34,6 +36,7 @@ pub enum MapError {
 impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            MapError::Empty => write!(f, "the range is empty"),
             MapError::OutOfWindow => {
                 write!(
                     f,

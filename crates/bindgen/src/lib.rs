@@ -26,10 +26,10 @@
 //! | `leaf` | names of calls that access no guest memory but the arrays that their parameters declare, and do not call back; their inline stubs let the compiler keep all other memory in registers |
 //! | anything else | a call |
 //!
-//! The names in it are those of all that is made, but that some get a `_` behind them: keywords, in the languages in which
-//! they are some, and types that are called as what the bindings use, such as `Result`, which is `Result_` in Rust. The
-//! header of guests has the types as they are written here. Names that begin with `riverrun` are refused: they are those
-//! of generated code. So are two names that would be one.
+//! Generated code has the names of the description. Two kinds get a `_` behind them: keywords of the language, and
+//! types that are called as what the bindings use, such as `Result`, which is `Result_` in Rust. The header of
+//! guests has the types as they are written here. Names that begin with `riverrun` are refused, as generated code has
+//! such names. So are two names that would be one.
 //!
 //! [`Api::read`] reads a description; each other method generates one file:
 //!

@@ -19,7 +19,10 @@ impl Scope {
         Scope { kind, written: HashMap::new() }
     }
 
-    /// Adds a name that is written in these forms. It is an error if one of them stands for a name that was added before.
+    /// Adds a name that is written in these forms.
+    ///
+    /// # Errors
+    /// If one of them stands for a name that was added before.
     pub(crate) fn add(&mut self, name: &str, forms: &[String]) -> Result<(), Problem> {
         for form in forms {
             if let Some(other) = self.written.get(form) {

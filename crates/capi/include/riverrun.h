@@ -1135,8 +1135,8 @@ size_t riverrun_func_parameters(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
 size_t riverrun_func_results(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls the function with values of its types, and gives its results: none, one or two. They may be in the array of the
- * arguments. Within a host function this calls back into the guest that waits.
+ * Calls the function with values of its types, and gives its results: none, one or two. They may be in the array of
+ * the arguments. Within a host function this calls back into the guest that waits.
  *
  * The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
  * in it. Debug builds check that.

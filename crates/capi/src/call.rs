@@ -73,8 +73,8 @@ impl Binding for Host {
     }
 }
 
-/// Calls the function with values of its types, and gives its results: none, one or two. They may be in the array of the
-/// arguments. Within a host function this calls back into the guest that waits.
+/// Calls the function with values of its types, and gives its results: none, one or two. They may be in the array of
+/// the arguments. Within a host function this calls back into the guest that waits.
 ///
 /// The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
 /// in it. Debug builds check that.
@@ -187,7 +187,7 @@ fn call_values(func: &Func, machine: RawMachine<Host>, values: Values) -> Result
     }
     check_float_environment()?;
     // SAFETY: a function has at most `PARAMETERS_MAX` parameters and two results; as many slots as parameters were written,
-    // and the call writes one for each result. The machine is as in `within`. There are as many results as were counted.
+    // and the call writes one for each result. The machine is as in `within`. The results were counted.
     unsafe {
         machine.call(func.func(), slots.as_mut_ptr().cast())?;
         for (index, (&scalar, slot)) in func.results.iter().zip(&slots).enumerate() {

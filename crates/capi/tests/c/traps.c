@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     riverrun_error_delete(error);
 
     host.does = FAIL;
-    FAILS(riverrun_func_call_raw(trap, machine, NULL, 0), RIVERRUN_ERROR_HOST, "handler of the trap failed: no trap is");
+    FAILS(riverrun_func_call_raw(trap, machine, NULL, 0), RIVERRUN_ERROR_HOST, "handler of the trap failed: no trap");
     host.does = NONSENSE;
     FAILS(riverrun_func_call_raw(trap, machine, NULL, 0), RIVERRUN_ERROR_HOST, "`flow->kind` is 77");
     host.does = MISUSE;

@@ -217,8 +217,8 @@ fn make<T>(
             return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
         }
         Err(Stop::NewCode) => {
-            return Err("the program has changed its own code, and would run it: only the code that a program had when it \
-                        was loaded runs"
+            return Err("riscv_flush_icache: the program has changed its own code, and only that runs which it had when it was \
+                        loaded"
                 .into());
         }
         Err(Stop::SignalReturn(frame)) => return Ok(Made::Goes(signal_return(caller, get, frame))),

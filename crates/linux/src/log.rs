@@ -126,6 +126,7 @@ impl fmt::Display for Line<'_> {
                 write!(f, ") = -{} {errno}: {what} is not provided", errno.raw_os_error())
             }
             Err(Stop::WouldWait { .. } | Stop::Wait(_)) => write!(f, ") waits"),
+            Err(Stop::NewCode) => write!(f, ") would have changed code run"),
             Err(Stop::Yield) => write!(f, ") = 0"),
             Err(Stop::Clone(new)) => write!(f, ") = {}", new.id),
             Err(Stop::ThreadEnd(_)) => write!(f, ") ends the thread"),

@@ -113,7 +113,7 @@ fn is_unchanged(call: &Call<'_>, range: &Range<u64>) -> Result<bool, Stop> {
 
 /// Fails if a mapped range has text that the program has changed. What could not be read can be read afterwards.
 fn check_unchanged(call: &mut Call<'_>, range: &Range<u64>) -> Result<(), Stop> {
-    for region in overlapping(call.memory, range.clone()) {
+    for region in overlapping(call.memory, range.clone()).to_vec() {
         let hidden = range.start.max(region.start)..range.end.min(region.end);
         if !region.perm.contains(Perm::READ) && is_text(call.linux, &hidden) {
             call.memory.protect(hidden.start, hidden.end - hidden.start, Perm::READ)?;

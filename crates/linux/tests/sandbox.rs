@@ -265,6 +265,26 @@ fn memory_is_not_made_executable() {
     assert_eq!(log, "code that a program makes or loads as it runs is not provided\n");
 }
 
+/// Nor must a program that changes its own code run on with what that was.
+#[test]
+fn changed_code_is_not_made_executable() {
+    let program = gcc("own_text.c", STATIC);
+    let made = |how: &str| Linux::builder().args(["own_text", how]);
+    let (outcome, _) = run_logged(&program, made("same"), Detail::Unknown);
+    let others = "hidden = 0\nexecutable = 0\n";
+    assert_eq!(outcome.stdout, format!("writable = 0\nexecutable = 0\n{others}"));
+    assert_eq!(outcome.status, 1);
+    for (how, hidden) in [("changed", ""), ("hidden", "hidden = 0\n")] {
+        let (outcome, log) = run_logged(&program, made(how), Detail::Unknown);
+        assert_eq!(outcome.stdout, format!("writable = 0\n{hidden}executable = -1\n{others}"), "{how}");
+        assert_eq!(log, "code that a program makes or loads as it runs is not provided\n", "{how}");
+    }
+    let (result, outcome) = try_run(&Config::new(), &program, "", made("flush"));
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("riscv_flush_icache: the program has changed its own code"), "{error}");
+    assert_eq!(outcome.stdout, "writable = 0\n");
+}
+
 #[test]
 fn descriptors_and_pipes_are_limited() {
     let outcome = run(&gcc("limits.c", STATIC), "", limits("descriptors"));

@@ -248,15 +248,15 @@ template <class R, class Executor> struct Waiting : std::enable_shared_from_this
 
     Waiting(Future<R> future, Executor *executor) noexcept : future(std::move(future)), executor(executor) {}
 
-    /// Polls; gives whether the coroutine is to go on.
+    /// Polls; gives whether the coroutine is to go on, which it is not if it is destroyed.
     bool poll()
     {
         Result<bool> is_ready = future.poll();
         if (!is_ready || *is_ready) {
             if (!is_ready)
                 error = std::move(is_ready.error());
-            state = over;
-            return true;
+            // A host function may have destroyed the coroutine while the guest ran.
+            return state.exchange(over) != over;
         }
         State expected = polled;
         if (!state.compare_exchange_strong(expected, waits) && expected == woken) {
@@ -269,11 +269,12 @@ template <class R, class Executor> struct Waiting : std::enable_shared_from_this
 
     void wake()
     {
-        State expected = waits;
-        if (state.compare_exchange_strong(expected, polled))
+        State seen = state;
+        // The poller may begin to wait in between: then this is tried again with what is there now.
+        while ((seen == waits || seen == polled) && !state.compare_exchange_weak(seen, seen == waits ? polled : woken))
+            continue;
+        if (seen == waits)
             post();
-        else if (expected == polled)
-            state.compare_exchange_strong(expected, woken);
     }
 
     void post()

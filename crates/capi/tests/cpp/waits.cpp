@@ -2,6 +2,7 @@
 // Game::score.
 #include "check.hpp"
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,8 @@ struct Call {
 /// What the host knows of the calls of Game::score.
 std::vector<Call> calls;
 bool at_once = false;
+/// Done by Game::score, while the guest runs.
+std::function<void()> meanwhile;
 
 Call next_call()
 {
@@ -174,6 +177,68 @@ void failures(riverrun::Func<int(int)> &play)
     call.token.complete(1).value();
 }
 
+Task reaches(riverrun::Func<int(int)> &play, int &reached)
+{
+    (co_await play.call_async(1)).value();
+    reached++;
+    (co_await play.call_async(2)).value();
+    reached++;
+}
+
+/// A coroutine that is destroyed while its guest runs, which answers at once or waits, does not go on.
+void destroyed_meanwhile(riverrun::Func<int(int)> &play)
+{
+    for (bool is_answered : {true, false}) {
+        riverrun::EventLoop loop;
+        int reached = 0;
+        Task task;
+        loop.post([&] { task = reaches(play, reached); });
+        loop.post([&] {
+            at_once = is_answered;
+            meanwhile = [&] { task.handle.destroy(); };
+            next_call().token.complete(1).value();
+        });
+        loop.post([&] { loop.post([&] { loop.stop(); }); });
+        loop.run();
+        CHECK(reached == 1);
+        meanwhile = nullptr;
+        at_once = false;
+        if (!is_answered)
+            CHECK(!next_call().token.is_awaited());
+    }
+}
+
+struct Counter {
+    int posts = 0;
+    void post(std::function<void()>) { posts++; }
+};
+
+/// A waker that comes while a coroutine begins to wait, or while another waker wakes it, is not lost.
+void wakes_are_kept()
+{
+    using Waiting = riverrun::detail::Waiting<int, Counter>;
+    for (int round = 0; round < 2000; round++) {
+        Counter counter;
+        auto waiting = std::make_shared<Waiting>(Future<int>(), &counter);
+        std::atomic<bool> has_begun = false, is_over = false;
+        std::thread waker([&] {
+            has_begun = true;
+            waiting->wake();
+            is_over = true;
+        });
+        while (!has_begun)
+            continue;
+        while (!is_over) {
+            auto expected = Waiting::polled;
+            waiting->state.compare_exchange_strong(expected, Waiting::waits);
+            expected = Waiting::waits;
+            waiting->state.compare_exchange_strong(expected, Waiting::polled);
+        }
+        waker.join();
+        CHECK(counter.posts == 1 || waiting->state == Waiting::woken);
+    }
+}
+
 #endif
 
 } // namespace
@@ -187,6 +252,8 @@ int main(int argc, char **argv)
     linker.func("Game::add", [](int a, int b) { return a + b; });
     linker.func_async<int(int)>("Game::score", [](AsyncCaller &caller, int points, Token<int> token) {
         CHECK(caller.get() && token.is_awaited());
+        if (meanwhile)
+            meanwhile();
         if (at_once)
             token.complete(points + 1).value();
         else
@@ -202,6 +269,8 @@ int main(int argc, char **argv)
 #if RIVERRUN_COROUTINES
     on_a_loop(plays);
     failures(plays[0]);
+    destroyed_meanwhile(plays[0]);
+    wakes_are_kept();
 #endif
     // The machine is gone before its future.
     Future<int> future = plays[0].call_async(1);

@@ -11,7 +11,8 @@
  * The host finds the function by its name, and is told if it calls it by other types. A function without
  * parameters has `(void)`.
  *
- * Structs of numbers and pointers, 16 bytes at most, can go by value, in C++ if they are aggregates without unions.
+ * Structs of numbers and pointers, 16 bytes and aligned to 8 at most, can go by value, in C++ if they are aggregates
+ * without unions.
  * Signatures have the registers that they take: one for each of one or two numbers with a float among them, where
  * there is one for each, and otherwise as many `u64` as hold their bytes. For larger ones pass pointers.
  */
@@ -109,6 +110,7 @@ template <class T> struct Pieces {
     static_assert(__is_aggregate(T) && __is_trivially_copyable(T) && !__is_union(T),
                   "a type that cannot cross the boundary by value: numbers, pointers and plain structs of them can");
     static_assert(sizeof(T) <= 16, "a struct of more than 16 bytes goes by reference: pass a pointer");
+    static_assert(alignof(T) <= 8, "a struct that is aligned to more than 8 bytes cannot go by value: pass a pointer");
 
     static constexpr int fields = is_made_of<T, Any, Any, Any>(0) ? 3 : is_made_of<T, Any, Any>(0) ? 2 : 1;
     static constexpr int words = sizeof(T) > 8 ? 2 : 1;

@@ -96,10 +96,12 @@ fn layout(namespace: &str, record: &Record, out: &mut String) {
     put!(out, "    static constexpr std::size_t offsets[] = {{{}}};\n}};\n", offsets.join(", "));
 }
 
-/// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes.
+/// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes, and a bool is a byte, of
+/// which a guest may make any number.
 fn in_memory(ty: &Type, name: &str) -> String {
     let space = if name.is_empty() || name.starts_with('[') { "" } else { " " };
     match ty.bare() {
+        Type::Scalar(Scalar::Bool) => format!("std::uint8_t{space}{name}"),
         Type::Scalar(scalar) => format!("{}{space}{name}", number(*scalar)),
         Type::Record(record) => format!("{}{space}{name}", names::cpp_type(&record.name)),
         Type::Array(of, length) => in_memory(of, &format!("{name}[{}]", length.unwrap_or(0))),

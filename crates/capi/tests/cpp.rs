@@ -89,27 +89,69 @@ fn generated_hosts_work_and_are_checked() {
     }
 }
 
+/// Compiles a source with both compilers, which refuse it with these words if there are some.
+fn compiles(standard: &str, text: &str, refusal: Option<&str>) {
+    let folder = folder();
+    let source = folder.path().join("types.cpp");
+    fs::write(&source, format!("#include <riverrun.hpp>\n{text}\n")).unwrap();
+    for [_, cxx] in COMPILERS {
+        let mut command = Command::new(cxx);
+        command.args([standard, "-fsyntax-only", "-I"]).arg(here().join("include")).arg(&source);
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), refusal.is_none(), "{text}: {errors}");
+        assert!(refusal.is_none_or(|words| errors.contains(words)), "{text}: {errors}");
+    }
+}
+
 /// What a guest hands over for an enum is a number, so hosts can take those enums only of which each is a value.
 #[test]
 fn enums_of_guests_have_room_for_any_number() {
-    let folder = folder();
-    let source = folder.path().join("enums.cpp");
-    for (declaration, fits) in
-        [("enum class E { a }", true), ("enum E : signed char { a }", true), ("enum E { a }", false)]
+    let refused = Some("a guest may give any number");
+    for (declaration, refusal) in
+        [("enum class E { a }", None), ("enum E : signed char { a }", None), ("enum E { a }", refused)]
     {
-        let text = format!(
-            "#include <riverrun.hpp>\n{declaration};\nvoid add(riverrun::Linker &linker)\n{{\n    \
-             linker.func(\"take\", [](E e) {{ return e; }});\n}}\n"
-        );
-        fs::write(&source, text).unwrap();
-        for [_, cxx] in COMPILERS {
-            let mut command = Command::new(cxx);
-            command.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(here().join("include")).arg(&source);
-            let output = command.output().unwrap();
-            let errors = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.success(), fits, "{declaration}: {errors}");
-            assert!(fits || errors.contains("a guest may give any number"), "{declaration}: {errors}");
-        }
+        let take = "void add(riverrun::Linker &linker) { linker.func(\"take\", [](E e) { return e; }); }";
+        compiles("-std=c++17", &format!("{declaration};\n{take}"), refusal);
+    }
+}
+
+/// A guest may write any bytes to its memory, so hosts see it as types only of which any bytes are a value.
+#[test]
+fn memory_of_guests_holds_any_bytes() {
+    let refused = Some("a guest may write any bytes");
+    for (declaration, refusal) in [
+        (
+            "enum E : int { a }; struct T { riverrun::Ptr<int> p; float f[2][2]; E e; std::byte b; char name[99]; };",
+            None,
+        ),
+        ("struct U { U(); int n; private: int m; }; using T = const U[4];", None),
+        ("using T = bool;", refused),
+        ("using T = const bool[2];", refused),
+        ("enum T : bool { a };", refused),
+        ("enum T { a };", refused),
+        ("using T = char *;", refused),
+        ("struct T { int n; struct { char c[3]; bool b; } inner; };", refused),
+        ("struct T { int n; bool b : 1; };", refused),
+        ("struct B { int n; }; struct T : B { const char *text; };", refused),
+    ] {
+        let get = "void read(riverrun::Memory &memory) { memory.get(riverrun::Ptr<T>{8}).ignore(); }";
+        compiles("-std=c++17", &format!("{declaration}\n{get}"), refusal);
+    }
+}
+
+/// Those would not be where a guest has them.
+#[test]
+fn wide_numbers_and_alignments_are_refused() {
+    let layout = "struct alignas(16) T { long a, b; };\ntemplate <> struct riverrun::Layout<T> {\n    \
+                  using Scalars = Types<long, long>;\n    static constexpr std::size_t offsets[] = {0, 8};\n};";
+    for (add, refusal) in [
+        ("linker.func(\"f\", [](__int128 n) { return n != 0; });", "more than 64 bits"),
+        ("linker.func<long(T)>(\"f\", \"\", [](riverrun::Caller &, T t) { return t.a; });", "aligned to more than 8"),
+        ("linker.func<T()>(\"f\", \"\", [](riverrun::Caller &) { return T{}; });", "aligned to more than 8"),
+    ] {
+        let text = format!("{layout}\nvoid add(riverrun::Linker &linker) {{ {add} }}");
+        compiles("-std=gnu++17", &text, Some(refusal));
     }
 }
 

@@ -76,6 +76,7 @@ class Arguments {
     template <class T, class... Fields> void structure_in(T &value, Types<Fields...>)
     {
         static_assert(sizeof(T) <= 16 && std::is_trivially_copyable_v<T>, "larger structs go by a pointer");
+        static_assert(alignof(T) <= 8, "structs that are aligned to more than 8 bytes go by a pointer");
         constexpr unsigned reals = (0u + ... + unsigned{Scalar<Fields>::is_float});
         constexpr unsigned others = sizeof...(Fields) - reals;
         auto *bytes = reinterpret_cast<unsigned char *>(&value);
@@ -88,6 +89,18 @@ class Arguments {
         for (std::size_t offset = 0; offset < sizeof(T); offset += 8) {
             std::uint64_t word = integer();
             std::memcpy(bytes + offset, &word, sizeof(T) - offset < 8 ? sizeof(T) - offset : 8);
+        }
+        // Guests give any bytes, which are not all values of a bool.
+        std::size_t field = 0;
+        (make_valid<Fields>(bytes + Layout<T>::offsets[field++]), ...);
+    }
+    template <class Field> static void make_valid(unsigned char *bytes)
+    {
+        if constexpr (!Scalar<Field>::is_float) {
+            std::uint64_t slot = 0;
+            std::memcpy(&slot, bytes, sizeof(Field));
+            Field value = Scalar<Field>::from_slot(slot);
+            std::memcpy(bytes, &value, sizeof(Field));
         }
     }
 
@@ -106,6 +119,7 @@ inline void put_structure(const riverrun_import_t *entry, riverrun_host_results_
                           Types<Fields...>)
 {
     static_assert(sizeof(R) <= 16 && std::is_trivially_copyable_v<R>, "larger structs cannot be returned");
+    static_assert(alignof(R) <= 8, "structs that are aligned to more than 8 bytes cannot be returned");
     auto *bytes = reinterpret_cast<const unsigned char *>(&value);
     if constexpr (are_apart<Fields...>) {
         std::uint64_t *real = riverrun_machine_head(entry->machine)->registers + RIVERRUN_REGISTER_FA0;

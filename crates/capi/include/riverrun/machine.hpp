@@ -28,7 +28,8 @@ class Memory {
         return Error(riverrun_memory_write(machine_, address, bytes, length));
     }
 
-    /// What a pointer of the guest's leads to: readable, and writable unless it is const.
+    /// What a pointer of the guest's leads to: readable, and writable unless it is const. Guests can write any bytes there,
+    /// so that T is of numbers, riverrun::Ptr, and enums that say their type: neither `bool` nor pointers of the host's.
     template <class T> Result<T *> get(Ptr<T> pointer) const { return elements<T>(pointer.address, 1); }
 
     /// The elements of an array; one of none may be anywhere.
@@ -57,6 +58,9 @@ class Memory {
     template <class T> Result<T *> elements(std::uint64_t address, std::uint64_t count) const
     {
         static_assert(std::is_trivially_copyable_v<T>, "guest memory holds plain data");
+        static_assert(detail::takes_any_bytes<T>(),
+                      "a guest may write any bytes: take std::uint8_t for a bool, riverrun::Ptr for a pointer, and say "
+                      "the type of an enum, as in `enum E : int`");
         static_assert(alignof(T) <= 4096, "guest memory is aligned as the guest has it up to a page");
         if (count == 0)
             return static_cast<T *>(nullptr);

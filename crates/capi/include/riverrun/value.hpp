@@ -99,6 +99,7 @@ template <class T, class = void> struct Scalar {
 };
 
 template <class T> struct Scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
+    static_assert(sizeof(T) <= 8, "integers of more than 64 bits cannot cross the boundary");
     static constexpr bool is_float = false;
     static constexpr const char *name = integer_name<T>();
     static std::uint64_t to_slot(T value) noexcept
@@ -170,6 +171,66 @@ template <> struct Scalar<Str> {
 template <class T> inline constexpr bool is_pointer = false;
 template <class T> inline constexpr bool is_pointer<Ptr<T>> = true;
 template <> inline constexpr bool is_pointer<Str> = true;
+
+/// Whether any bytes of its size are a value of this number, enum or pointer: a pointer would be one of the host's.
+template <class T> constexpr bool is_any_scalar()
+{
+    if constexpr (std::is_enum_v<T>)
+        return takes_any_number<T> && is_any_scalar<std::underlying_type_t<T>>();
+    else
+        return std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+}
+
+/// Where the initialiser of a struct has one of these without inner braces, it is for a scalar, also of an array or a
+/// struct in it.
+struct AnyInitializer {
+    template <class T, class = std::enable_if_t<std::is_scalar_v<T>>> operator T() const noexcept;
+};
+/// .. for one of which not any bytes are a value.
+struct StrictInitializer {
+    template <class T, class = std::enable_if_t<std::is_scalar_v<T> && !is_any_scalar<T>()>> operator T() const noexcept;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+template <class T, class... Fields> constexpr auto is_made_of(int) -> decltype((void)T{Fields{}...}, true)
+{
+    return true;
+}
+template <class T, class... Fields> constexpr bool is_made_of(long) { return false; }
+#pragma GCC diagnostic pop
+
+/// Whether a struct has a scalar of which not any bytes are a value, behind these and among the first 64.
+template <class T, class... Before> constexpr bool has_strict_field()
+{
+    if constexpr (is_made_of<T, Before..., StrictInitializer>(0))
+        return true;
+    else if constexpr (sizeof...(Before) < 64 && is_made_of<T, Before..., AnyInitializer>(0))
+        return has_strict_field<T, Before..., AnyInitializer>();
+    else
+        return false;
+}
+
+template <class... Fields> constexpr bool are_any_scalars(Types<Fields...>)
+{
+    return ((is_any_scalar<Fields>() || is_pointer<Fields>) && ...);
+}
+
+/// Whether any bytes that a guest writes are a value of this type, as far as the compiler can tell: it knows the fields
+/// of structs that have a Layout or are aggregates.
+template <class T> constexpr bool takes_any_bytes()
+{
+    using Element = std::remove_cv_t<std::remove_all_extents_t<T>>;
+    if constexpr (std::is_scalar_v<Element>)
+        return is_any_scalar<Element>();
+    else if constexpr (HasLayout<Element>::value)
+        return are_any_scalars(typename Layout<Element>::Scalars{});
+    else if constexpr (std::is_aggregate_v<Element>)
+        return !has_strict_field<Element>();
+    else
+        return true;
+}
 
 /// Whether the fields of a struct have a register each: one or two numbers with a float among them.
 template <class... Fields>

@@ -20,6 +20,11 @@ enum class Count : int { none };
 
 int destroyed;
 
+struct Flags {
+    unsigned char number;
+    bool is_odd, is_even, is_any;
+};
+
 struct Score {
     int points = 40;
     Score() = default;
@@ -28,6 +33,15 @@ struct Score {
 };
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+} // namespace
+
+template <> struct riverrun::Layout<Flags> {
+    using Scalars = Types<unsigned char, bool, bool, bool>;
+    static constexpr std::size_t offsets[] = {0, 1, 2, 3};
+};
+
+namespace {
 
 int length(riverrun::Memory &memory, riverrun::Str text)
 {
@@ -43,7 +57,7 @@ std::int64_t stack(int a, int b, int c, int d, int e, int f, int g, int h, Count
     return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * static_cast<int>(i);
 }
 
-void link(riverrun::Linker &linker)
+void link_but_many(riverrun::Linker &linker)
 {
     linker.func("Game::add", [](int a, int b) { return a + b; });
     linker.func("Game::score", [](riverrun::Caller &caller, int points) {
@@ -51,9 +65,6 @@ void link(riverrun::Linker &linker)
         return score.points += points;
     });
     linker.func("Test::floats", [](float a, double b, int c) { return static_cast<double>(a) + b * c; });
-    linker.func("Test::many", [](int a, int b, int c, int d, int e) -> std::int64_t {
-        return (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
-    });
     linker.func("Test::stack", stack);
     linker.func("Test::fail", [](riverrun::Caller &caller, int n) -> riverrun::Result<void> {
         std::string destroyed_too(100, 'x');
@@ -82,6 +93,14 @@ void link(riverrun::Linker &linker)
         return (*again)(n - 1);
     });
     linker.func("Test::text", length);
+}
+
+void link(riverrun::Linker &linker)
+{
+    link_but_many(linker);
+    linker.func("Test::many", [](int a, int b, int c, int d, int e) -> std::int64_t {
+        return (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
+    });
 }
 
 riverrun::Machine machine_of(const char *path)
@@ -259,6 +278,26 @@ void traps(const char *path)
 #endif
 }
 
+void structures(const char *path)
+{
+    riverrun::Engine engine;
+    riverrun::Linker linker(engine);
+    link_but_many(linker);
+    Flags flags;
+    // The guest's first number, by its bytes.
+    linker.func<std::int64_t(Flags, int, int, int, int)>(
+        "Test::many", "i64 (i32, i32, i32, i32, i32)", [&flags](riverrun::Caller &, Flags first, int, int, int, int) {
+            flags = first;
+            return std::int64_t{0};
+        });
+    riverrun::Machine machine = linker.instantiate(riverrun::Program::from_file(engine, path).value());
+    machine.func<long(int)>("kept").value()(0x02000307 - 1).value();
+    // A bool is one of two bytes, whatever the guest has there.
+    unsigned char bytes[sizeof flags];
+    std::memcpy(bytes, &flags, sizeof flags);
+    CHECK(bytes[0] == 7 && bytes[1] == 1 && bytes[2] == 0 && bytes[3] == 1);
+}
+
 void limits(riverrun::Machine &machine)
 {
     auto spin = machine.func<void()>("spin").value();
@@ -330,6 +369,7 @@ int main(int, char **argv)
     }
     CHECK(destroyed == 1);
     traps(argv[1]);
+    structures(argv[1]);
 
     tiers_up(argv[1]);
 

@@ -195,7 +195,7 @@ template <class R> class Future {
     Result<bool> poll()
     {
         if (error_)
-            return std::move(error_);
+            return Error(error_.what());
         bool is_ready = false;
         if (auto *error = riverrun_future_poll(future_.get(), &is_ready))
             return Error(error);
@@ -205,6 +205,8 @@ template <class R> class Future {
     /// What it gives, once it is done.
     Result<R> get() const
     {
+        if (error_)
+            return Error(error_.what());
         riverrun_value_t value = {};
         if (auto *error = riverrun_future_results(future_.get(), &value, std::is_void_v<R> ? 0 : 1))
             return Error(error);
@@ -215,13 +217,12 @@ template <class R> class Future {
     }
 
     /// Sets what is called when it is to be polled again: by any thread, also within other functions of riverrun, so that it
-    /// must neither wait nor poll.
+    /// must neither wait nor poll. If it throws, the program ends.
     Result<void> on_wake(std::function<void()> wake)
     {
         auto *owned = new std::function<void()>(std::move(wake));
-        auto call = [](void *data) { (*static_cast<std::function<void()> *>(data))(); };
-        auto destroy = [](void *data) { delete static_cast<std::function<void()> *>(data); };
-        return Error(riverrun_future_set_waker(future_.get(), call, owned, destroy));
+        auto call = [](void *data) noexcept { (*static_cast<std::function<void()> *>(data))(); };
+        return Error(riverrun_future_set_waker(future_.get(), call, owned, detail::destroy<std::function<void()>>));
     }
 
 #if RIVERRUN_COROUTINES

@@ -154,17 +154,22 @@ inline void put_result(const riverrun_import_t *entry, riverrun_host_results_t &
         results.a0 = Scalar<R>::to_slot(value);
 }
 
+/// The error of a function that has failed. Null would be success, but the function may have moved its error away.
+inline riverrun_error_t *failed(Error &error) noexcept
+{
+    return error ? error.release() : riverrun_error_new("it has failed, and its error was taken from its result");
+}
+
 template <class T> struct IsResult : std::false_type {};
 template <class T> struct IsResult<Result<T>> : std::true_type {};
 
-/// Calls something of the host's, which returns an error or null; what it throws is an error, too.
+/// Calls something of the host's, which returns an error or null; what it throws is an error, too. The exception stays
+/// as it is, because the host may keep it and throw it again.
 template <class Call> inline riverrun_error_t *caught(Call &&call) noexcept
 {
 #if RIVERRUN_EXCEPTIONS
     try {
         return call();
-    } catch (Exception &thrown) {
-        return thrown.error().release();
     } catch (const std::exception &thrown) {
         return riverrun_error_new(thrown.what());
     } catch (...) {
@@ -203,7 +208,7 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         } else if constexpr (IsResult<Returned>::value) {
             auto result = std::apply(invoke, values);
             if (!result)
-                return result.error().release();
+                return failed(result.error());
             if constexpr (!std::is_void_v<R>)
                 put_result<R>(entry, results, *result);
         } else {
@@ -257,7 +262,6 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         return results;
     }
 
-    static void destroy(void *function) { delete static_cast<Function *>(function); }
 };
 
 /// A host function that answers later.
@@ -277,7 +281,6 @@ template <class Function, class R, class... Args> struct AsyncFunction<Function,
         };
         return caught([&] { return std::apply(invoke, values); });
     }
-    static void destroy(void *function) { delete static_cast<Function *>(function); }
     using Types = Signature<R, Args...>;
 };
 
@@ -292,7 +295,6 @@ template <class Function> struct TrapHandler {
             return nullptr;
         });
     }
-    static void destroy(void *function) { delete static_cast<Function *>(function); }
 };
 
 /// What a callable takes and returns.
@@ -350,8 +352,13 @@ class PooledMachine {
     }
     ~PooledMachine()
     {
-        if (machine_.get())
-            Error(riverrun_pool_put(pool_, machine_.release()));
+        if (!machine_.get())
+            return;
+        // The pool refuses a machine with a future that is not over, which is then deleted as others are.
+        if (auto *error = riverrun_pool_put(pool_, machine_.get()))
+            riverrun_error_delete(error);
+        else
+            machine_.release();
     }
 
     Machine &operator*() noexcept { return machine_; }
@@ -386,7 +393,8 @@ class Pool {
 
 /// The host functions that guests get. Machines keep what it had when they were made.
 ///
-/// What goes wrong with a function, such as a name that is taken, comes out of Linker::instantiate.
+/// What goes wrong with a function, such as a name that is taken, comes out of Linker::instantiate, instantiate_from
+/// and pool, each time. Threads may call these at once, but not while functions are added.
 class Linker {
   public:
     explicit Linker(const Engine &engine)
@@ -425,7 +433,8 @@ class Linker {
     {
         using Host = detail::AsyncFunction<Function, Call>;
         auto *data = new Function(std::move(function));
-        keep(riverrun_linker_func_async(linker_.get(), name, Host::Types::text.bytes, Host::call, data, Host::destroy));
+        keep(riverrun_linker_func_async(linker_.get(), name, Host::Types::text.bytes, Host::call, data,
+                                        detail::destroy<Function>));
         return *this;
     }
 
@@ -446,7 +455,7 @@ class Linker {
     {
         using Handler = detail::TrapHandler<Function>;
         auto *data = new Function(std::move(handler));
-        keep(riverrun_linker_set_trap_handler(linker_.get(), Handler::call, data, Handler::destroy));
+        keep(riverrun_linker_set_trap_handler(linker_.get(), Handler::call, data, detail::destroy<Function>));
         return *this;
     }
 
@@ -458,22 +467,22 @@ class Linker {
     }
 
     /// A machine with the program in it, at its first instruction.
-    Result<Machine> instantiate(const Program &program) { return instantiate(program, nullptr); }
-    Result<Machine> instantiate(const Program &program, const Linux &linux_)
+    Result<Machine> instantiate(const Program &program) const { return instantiate(program, nullptr); }
+    Result<Machine> instantiate(const Program &program, const Linux &linux_) const
     {
         return instantiate(program, linux_.get());
     }
 
     /// A machine that goes on where the snapshot was taken. Files that the guest had open are opened again by the grants.
-    Result<Machine> instantiate_from(const Snapshot &snapshot) { return instantiate_from(snapshot, nullptr); }
-    Result<Machine> instantiate_from(const Snapshot &snapshot, const Linux &linux_)
+    Result<Machine> instantiate_from(const Snapshot &snapshot) const { return instantiate_from(snapshot, nullptr); }
+    Result<Machine> instantiate_from(const Snapshot &snapshot, const Linux &linux_) const
     {
         return instantiate_from(snapshot, linux_.get());
     }
 
     /// A pool that keeps at most `idle` machines for later, with the host functions that there are now.
-    Result<Pool> pool(const Snapshot &snapshot, std::size_t idle) { return pool(snapshot, nullptr, idle); }
-    Result<Pool> pool(const Snapshot &snapshot, const Linux &linux_, std::size_t idle)
+    Result<Pool> pool(const Snapshot &snapshot, std::size_t idle) const { return pool(snapshot, nullptr, idle); }
+    Result<Pool> pool(const Snapshot &snapshot, const Linux &linux_, std::size_t idle) const
     {
         return pool(snapshot, linux_.get(), idle);
     }
@@ -487,7 +496,7 @@ class Linker {
         using Host = typename Call::template Host<Function>;
         auto *data = new Function(std::move(function));
         keep(riverrun_linker_func_code(linker_.get(), name, signature, Host::template code<false>,
-                                       Host::template code<true>, data, Host::destroy));
+                                       Host::template code<true>, data, detail::destroy<Function>));
         return *this;
     }
 
@@ -498,30 +507,30 @@ class Linker {
             error_ = std::move(other);
     }
 
-    Result<Machine> instantiate(const Program &program, const riverrun_linux_t *granted)
+    Result<Machine> instantiate(const Program &program, const riverrun_linux_t *granted) const
     {
         if (error_)
-            return std::move(error_);
+            return Error(error_.what());
         riverrun_machine_t *machine;
         if (auto *error = riverrun_machine_new(linker_.get(), program.get(), granted, &machine))
             return Error(error);
         return Machine(machine);
     }
 
-    Result<Machine> instantiate_from(const Snapshot &snapshot, const riverrun_linux_t *granted)
+    Result<Machine> instantiate_from(const Snapshot &snapshot, const riverrun_linux_t *granted) const
     {
         if (error_)
-            return std::move(error_);
+            return Error(error_.what());
         riverrun_machine_t *machine;
         if (auto *error = riverrun_machine_from_snapshot(linker_.get(), snapshot.get(), granted, &machine))
             return Error(error);
         return Machine(machine);
     }
 
-    Result<Pool> pool(const Snapshot &snapshot, const riverrun_linux_t *granted, std::size_t idle)
+    Result<Pool> pool(const Snapshot &snapshot, const riverrun_linux_t *granted, std::size_t idle) const
     {
         if (error_)
-            return std::move(error_);
+            return Error(error_.what());
         riverrun_pool_t *pool;
         if (auto *error = riverrun_pool_new(linker_.get(), snapshot.get(), granted, idle, &pool))
             return Error(error);

@@ -106,9 +106,11 @@ class Heap {
             return std::move(block.error());
         Memory memory(machine_);
         auto room = memory.get(Slice<char>{*block, text.size() + 1});
-        if (!room)
+        if (!room) {
+            free(*block).ignore();
             return std::move(room.error());
-        std::memcpy(room->data(), text.data(), text.size());
+        }
+        text.copy(room->data(), text.size());
         (*room)[text.size()] = 0;
         return Str{block->address};
     }
@@ -126,7 +128,7 @@ class Heap {
     riverrun_machine_t *machine_;
 };
 
-/// The limits of a call.
+/// The limits of a call: none where they are the greatest number. A timeout below zero is one of zero.
 struct Limits {
     std::uint64_t fuel = RIVERRUN_UNLIMITED;
     std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
@@ -136,7 +138,10 @@ namespace detail {
 
 inline std::uint64_t timeout_ns(std::chrono::nanoseconds timeout)
 {
-    return timeout == std::chrono::nanoseconds::max() ? RIVERRUN_UNLIMITED : static_cast<std::uint64_t>(timeout.count());
+    if (timeout == std::chrono::nanoseconds::max())
+        return RIVERRUN_UNLIMITED;
+    // The time to a deadline that is over is below zero.
+    return timeout.count() < 0 ? 0 : static_cast<std::uint64_t>(timeout.count());
 }
 
 /// Writes a parameter to the next slots.
@@ -280,6 +285,13 @@ class Guest {
   protected:
     explicit Guest(riverrun_machine_t *machine) noexcept : machine_(machine), memory_(machine) {}
 
+    /// Makes this the guest of another machine, or of none.
+    void set(riverrun_machine_t *machine) noexcept
+    {
+        machine_ = machine;
+        memory_ = Memory(machine);
+    }
+
     riverrun_machine_t *machine_;
 
   private:
@@ -375,6 +387,14 @@ class Machine : public Guest {
   public:
     Machine() noexcept : Guest(nullptr) {}
     explicit Machine(riverrun_machine_t *machine) noexcept : Guest(machine), owned_(machine) {}
+    Machine(Machine &&other) noexcept : Machine(other.release()) {}
+    Machine &operator=(Machine &&other) noexcept
+    {
+        auto *machine = other.release();
+        owned_.reset(machine);
+        set(machine);
+        return *this;
+    }
 
     /// Runs the guest from where it stands until it exits, and gives its exit status.
     Result<int> run()
@@ -437,7 +457,11 @@ class Machine : public Guest {
     Result<Machine> fork(const Linux &granted) { return fork(granted.get()); }
 
     /// Gives up the C API's handle, for riverrun_machine_delete or riverrun_pool_put.
-    riverrun_machine_t *release() noexcept { return owned_.release(); }
+    riverrun_machine_t *release() noexcept
+    {
+        set(nullptr);
+        return owned_.release();
+    }
 
     Result<void> end_initialization() { return Error(riverrun_machine_end_initialization(machine_)); }
 
@@ -449,8 +473,7 @@ class Machine : public Guest {
     /// Gives the machine data of the host's, which it owns.
     template <class T> Result<void> set_data(std::unique_ptr<T> data)
     {
-        auto destroy = [](void *data) { delete static_cast<T *>(data); };
-        return Error(riverrun_machine_set_data(machine_, data.release(), destroy));
+        return Error(riverrun_machine_set_data(machine_, data.release(), detail::destroy<T>));
     }
     /// .. or that outlives it.
     template <class T> Result<void> set_data(T *data)

@@ -207,15 +207,18 @@ class Linux {
     {
         return Error(riverrun_linux_set_input(get(), bytes.data(), bytes.size()));
     }
-    /// Calls `write` with what guests write to their standard output, as a std::string_view.
+    /// Calls `write` with what guests write to their standard output, as a std::string_view. It has no way to fail: if it
+    /// throws, the program ends.
     template <class Function> Result<void> output(Function write)
     {
-        return Error(riverrun_linux_set_output(get(), call<Function>, new Function(std::move(write)), destroy<Function>));
+        auto *data = new Function(std::move(write));
+        return Error(riverrun_linux_set_output(get(), call<Function>, data, detail::destroy<Function>));
     }
     /// The same for standard error.
     template <class Function> Result<void> errors(Function write)
     {
-        return Error(riverrun_linux_set_errors(get(), call<Function>, new Function(std::move(write)), destroy<Function>));
+        auto *data = new Function(std::move(write));
+        return Error(riverrun_linux_set_errors(get(), call<Function>, data, detail::destroy<Function>));
     }
     Result<void> directory(const char *host, const char *guest, bool read_only)
     {
@@ -244,7 +247,7 @@ class Linux {
         };
         auto *owner = new std::shared_ptr<FileSystem>(std::move(file_system));
         return Error(riverrun_linux_add_file_system(get(), guest, &functions, owner,
-                                                    destroy<std::shared_ptr<FileSystem>>));
+                                                    detail::destroy<std::shared_ptr<FileSystem>>));
     }
     /// Lets guests connect to HOST:PORT by TCP and UDP.
     Result<void> connect(const char *address) { return Error(riverrun_linux_add_connect(get(), address)); }
@@ -282,7 +285,6 @@ class Linux {
     {
         (*static_cast<Function *>(function))(std::string_view(static_cast<const char *>(bytes), length));
     }
-    template <class Function> static void destroy(void *function) { delete static_cast<Function *>(function); }
 
     std::unique_ptr<riverrun_linux_t, detail::Delete<riverrun_linux_delete>> linux_;
 };

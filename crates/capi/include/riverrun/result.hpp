@@ -83,7 +83,10 @@ class Error {
 class Exception : public std::exception {
   public:
     explicit Exception(Error error) noexcept : error_(std::move(error)) {}
-    const char *what() const noexcept override { return error_.what(); }
+    const char *what() const noexcept override
+    {
+        return error_ ? error_.what() : "the error has been taken from the exception before";
+    }
     Error &error() noexcept { return error_; }
     const Error &error() const noexcept { return error_; }
 
@@ -192,7 +195,11 @@ template <class Result> struct TakenForValue<Result, bool> {};
 template <class T> class [[nodiscard]] Result : public detail::TakenForValue<Result<T>, T> {
   public:
     Result(T value) : value_(std::move(value)) {}
-    Result(Error error) noexcept : outcome_(std::move(error)) {}
+    /// No value, also if the error has been moved away.
+    Result(Error error) noexcept
+        : outcome_(error ? std::move(error) : Error("there is no value, and the error was taken before"))
+    {
+    }
 
     /// Whether there is a value.
     explicit operator bool() const & noexcept { return outcome_.has_value(); }
@@ -259,6 +266,9 @@ inline Result<void> result_of(riverrun_error_t *error) { return Error(error); }
 template <auto function> struct Delete {
     template <class T> void operator()(T *handle) const noexcept { function(handle); }
 };
+
+/// Frees what the library has been given. The library calls it, and no exception may pass through that.
+template <class T> void destroy(void *data) noexcept { delete static_cast<T *>(data); }
 
 } // namespace detail
 } // namespace riverrun

@@ -1,6 +1,7 @@
 // Snapshots of machines. Part of riverrun.hpp.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,13 +41,29 @@ class Snapshot {
     /// The same on every host and of every engine.
     Result<std::string> to_bytes() const
     {
-        std::string bytes;
-        auto write = [](void *data, const void *bytes, std::size_t length) {
-            static_cast<std::string *>(data)->assign(static_cast<const char *>(bytes), length);
+        // The library calls `write`, and no exception may pass through that.
+        struct Copy {
+            std::string bytes;
+            std::exception_ptr thrown;
+        } copy;
+        auto write = [](void *data, const void *bytes, std::size_t length) noexcept {
+            auto &copy = *static_cast<Copy *>(data);
+#if RIVERRUN_EXCEPTIONS
+            try {
+                copy.bytes.assign(static_cast<const char *>(bytes), length);
+            } catch (...) {
+                copy.thrown = std::current_exception();
+            }
+#else
+            copy.bytes.assign(static_cast<const char *>(bytes), length);
+#endif
         };
-        if (auto *error = riverrun_snapshot_to_bytes(get(), write, &bytes))
+        auto *error = riverrun_snapshot_to_bytes(get(), write, &copy);
+        if (copy.thrown)
+            std::rethrow_exception(copy.thrown);
+        if (error)
             return Error(error);
-        return bytes;
+        return std::move(copy.bytes);
     }
     Result<void> write_to(const char *path) const { return Error(riverrun_snapshot_write_to(get(), path)); }
 

@@ -20,6 +20,17 @@ enum class Count : int { none };
 
 int destroyed;
 
+#if RIVERRUN_EXCEPTIONS
+/// An exception that a host function throws again and again.
+const std::exception_ptr kept = [] {
+    try {
+        throw riverrun::Exception(riverrun::Error("the data base is away"));
+    } catch (...) {
+        return std::current_exception();
+    }
+}();
+#endif
+
 struct Flags {
     unsigned char number;
     bool is_odd, is_even, is_any;
@@ -82,6 +93,20 @@ void link_but_many(riverrun::Linker &linker)
         }
         if (n == 5)
             caller.only_while_initializing();
+        if (n == 6) {
+            riverrun::Result<void> result = riverrun::Error("told to fail, and moved");
+            riverrun::Error moved = std::move(result.error());
+            return result;
+        }
+#if RIVERRUN_EXCEPTIONS
+        if (n == 7)
+            std::rethrow_exception(kept);
+        if (n == 8) {
+            riverrun::Exception thrown{riverrun::Error("thrown, and moved")};
+            riverrun::Error moved = std::move(thrown.error());
+            throw std::move(thrown);
+        }
+#endif
         return {};
     });
     linker.func("Test::again", [](riverrun::Caller &caller, int n) -> riverrun::Result<int> {
@@ -150,12 +175,16 @@ void failures(riverrun::Machine &machine)
     CHECK(failed.error().frames().at(0).function == "fail");
     CHECK(has(fail(4).error().message(), "failed at once"));
     CHECK(has(fail(5).error().message(), "during initialization only"));
+    CHECK(has(fail(6).error().message(), "its error was taken"));
     auto trapped = machine.func<void()>("trap").value()();
     CHECK(!trapped && trapped.error().trap() && trapped.error().trap()->kind == RIVERRUN_TRAP_STORE_FAULT);
     CHECK(machine.func<void(int)>("leave").value()(3).error().exit_status() == 3);
 #if RIVERRUN_EXCEPTIONS
     CHECK(has(fail(2).error().message(), "thrown"));
     CHECK(has(fail(3).error().message(), "no std::exception"));
+    for (int times = 0; times < 3; times++)
+        CHECK(has(fail(7).error().message(), "the data base is away"));
+    CHECK(has(fail(8).error().message(), "the error has been taken"));
     bool caught = false;
     try {
         int value = fail(1);
@@ -180,6 +209,9 @@ void results(riverrun::Machine &machine)
     CHECK(has(moved.error().message(), "told to fail"));
     moved = fail(0);
     CHECK(moved && *moved == 0);
+    riverrun::Error error("it is moved away");
+    riverrun::Error other = std::move(error);
+    CHECK(!riverrun::Result<int>(std::move(error)) && other);
 #if RIVERRUN_EXCEPTIONS
     auto thrown = [](auto run) -> std::string {
         try {
@@ -231,6 +263,9 @@ void memory(riverrun::Machine &machine)
     CHECK(*machine.func<int(riverrun::Str)>("length").value()(text) == 14);
     CHECK(*machine.memory().get(text) == "a guest's text");
     machine.heap().free(text).value();
+    riverrun::Str empty = machine.heap().copy(std::string_view());
+    CHECK(machine.memory().get(empty).value().empty());
+    machine.heap().free(empty).value();
     CHECK(machine.heap().free(text).error().kind() == RIVERRUN_ERROR_HEAP);
     CHECK(!machine.memory().get(riverrun::Ptr<int>{1}) && !machine.memory().get(riverrun::Str{0}));
     for (std::uint64_t anywhere : {UINT64_C(0), UINT64_C(1), UINT64_MAX}) {
@@ -307,6 +342,12 @@ void limits(riverrun::Machine &machine)
     limits = {};
     limits.timeout = std::chrono::milliseconds(20);
     CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_DEADLINE);
+    // What is left until a deadline that is over is no time.
+    limits.timeout = std::chrono::nanoseconds(-1);
+    CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_DEADLINE);
+    machine.set_timeout(limits.timeout).value();
+    CHECK(spin().error().trap()->kind == RIVERRUN_TRAP_DEADLINE);
+    machine.set_timeout(std::chrono::nanoseconds::max()).value();
     machine.interrupt_handle().interrupt();
     CHECK(spin().error().trap()->kind == RIVERRUN_TRAP_INTERRUPTED);
     machine.set_fuel(500).value();
@@ -366,6 +407,16 @@ int main(int, char **argv)
         limits(machine);
         riverrun::Machine moved = std::move(machine);
         CHECK(*moved.func<int(int, int)>("add").value()(1, 1) == 2);
+        // What was moved from has no machine, nor has what has released it.
+        int number = 0;
+        riverrun::Memory &memory = machine.memory();
+        CHECK(!machine.get() && !machine.set_fuel(1) && !memory.write(0, &number, 0));
+        machine = std::move(moved);
+        CHECK(!moved.get() && !moved.memory().write(0, &number, 0) && !moved.func<int(int, int)>("add"));
+        CHECK(*machine.func<int(int, int)>("add").value()(1, 1) == 2);
+        riverrun::Machine released = std::move(machine);
+        machine = riverrun::Machine(released.release());
+        CHECK(!released.get() && machine.fuel() == RIVERRUN_UNLIMITED);
     }
     CHECK(destroyed == 1);
     traps(argv[1]);
@@ -378,6 +429,12 @@ int main(int, char **argv)
     linker.func("a", [] {}).func("a", [] {});
     auto none = riverrun::Program::from_bytes(engine, "no ELF", 6);
     CHECK(!none && none.error().kind() == RIVERRUN_ERROR_LOAD);
-    auto refused = linker.instantiate(riverrun::Program::from_file(engine, argv[1]).value());
-    CHECK(!refused && has(refused.error().message(), "already has a function a"));
+    const riverrun::Linker &faulty = linker;
+    auto program = riverrun::Program::from_file(engine, argv[1]).value();
+    for (int times = 0; times < 2; times++) {
+        auto refused = faulty.instantiate(program);
+        CHECK(!refused && has(refused.error().message(), "already has a function a"));
+        CHECK(has(faulty.instantiate_from(riverrun::Snapshot()).error().message(), "already has a function a"));
+        CHECK(has(faulty.pool(riverrun::Snapshot(), 1).error().message(), "already has a function a"));
+    }
 }

@@ -1,9 +1,24 @@
 // Snapshots, forks and pools in C++. Arguments: the guest, a folder of files that it reads, a file to write.
 #include "check.hpp"
 
+#include <new>
 #include <string>
 
 static std::string output;
+
+#if RIVERRUN_EXCEPTIONS
+static bool is_out_of_memory = false;
+
+void *operator new(std::size_t size)
+{
+    void *block = is_out_of_memory && size > 1000 ? nullptr : std::malloc(size);
+    if (!block)
+        throw std::bad_alloc();
+    return block;
+}
+void operator delete(void *block) noexcept { std::free(block); }
+void operator delete(void *block, std::size_t) noexcept { std::free(block); }
+#endif
 
 static void finish(riverrun::Machine &machine)
 {
@@ -58,4 +73,24 @@ int main(int, char **argv)
         finish(*first);
     }
     CHECK(pool.idle() == 3);
+
+    // The pool does not take a machine whose run is not over: it is deleted, and its run given up.
+    riverrun::Future<int> run;
+    {
+        riverrun::PooledMachine used = pool.get().value();
+        run = used->run_async();
+    }
+    CHECK(pool.idle() == 2 && !run.poll());
+
+#if RIVERRUN_EXCEPTIONS
+    bool is_thrown = false;
+    try {
+        is_out_of_memory = true;
+        (void)taken.to_bytes().value();
+    } catch (const std::bad_alloc &) {
+        is_thrown = true;
+    }
+    is_out_of_memory = false;
+    CHECK(is_thrown);
+#endif
 }

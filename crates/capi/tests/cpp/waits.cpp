@@ -75,7 +75,9 @@ void by_hand(riverrun::Func<int(int)> &play)
 
     // One at a time.
     future = play.call_async(6);
-    CHECK(!play.call_async(7).poll());
+    Future<int> refused = play.call_async(7);
+    std::string words = refused.poll().error().what();
+    CHECK(!words.empty() && refused.poll().error().what() == words && refused.get().error().what() == words);
     CHECK(!play(7));
     future = Future<int>();
     CHECK(!Future<int>().poll());

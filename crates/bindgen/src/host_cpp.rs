@@ -96,8 +96,8 @@ fn layout(namespace: &str, record: &Record, out: &mut String) {
     put!(out, "    static constexpr std::size_t offsets[] = {{{}}};\n}};\n", offsets.join(", "));
 }
 
-/// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes, and a bool is a byte, of
-/// which a guest may make any number.
+/// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes, and a bool is a
+/// byte, of which a guest may make any number.
 fn in_memory(ty: &Type, name: &str) -> String {
     let space = if name.is_empty() || name.starts_with('[') { "" } else { " " };
     match ty.bare() {

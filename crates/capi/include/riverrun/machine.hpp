@@ -28,8 +28,9 @@ class Memory {
         return Error(riverrun_memory_write(machine_, address, bytes, length));
     }
 
-    /// What a pointer of the guest's leads to: readable, and writable unless it is const. Guests can write any bytes there,
-    /// so that T is of numbers, riverrun::Ptr, and enums that say their type: neither `bool` nor pointers of the host's.
+    /// What a pointer of the guest's leads to: readable, and writable unless it is const. Guests can write any bytes
+    /// there, so T is of numbers, riverrun::Ptr, and enums that say their type: neither `bool` nor pointers of the
+    /// host's.
     template <class T> Result<T *> get(Ptr<T> pointer) const { return elements<T>(pointer.address, 1); }
 
     /// The elements of an array; one of none may be anywhere.

@@ -207,8 +207,8 @@ class Linux {
     {
         return Error(riverrun_linux_set_input(get(), bytes.data(), bytes.size()));
     }
-    /// Calls `write` with what guests write to their standard output, as a std::string_view. It has no way to fail: if it
-    /// throws, the program ends.
+    /// Calls `write` with what guests write to their standard output, as a std::string_view. It has no way to fail: if
+    /// it throws, the program ends.
     template <class Function> Result<void> output(Function write)
     {
         auto *data = new Function(std::move(write));

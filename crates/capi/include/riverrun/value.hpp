@@ -188,7 +188,8 @@ struct AnyInitializer {
 };
 /// .. for one of which not any bytes are a value.
 struct StrictInitializer {
-    template <class T, class = std::enable_if_t<std::is_scalar_v<T> && !is_any_scalar<T>()>> operator T() const noexcept;
+    template <class T, class = std::enable_if_t<std::is_scalar_v<T> && !is_any_scalar<T>()>>
+    operator T() const noexcept;
 };
 
 #pragma GCC diagnostic push

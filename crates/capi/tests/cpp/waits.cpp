@@ -219,7 +219,7 @@ struct Counter {
 void wakes_are_kept()
 {
     using Waiting = riverrun::detail::Waiting<int, Counter>;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 500; round++) {
         Counter counter;
         auto waiting = std::make_shared<Waiting>(Future<int>(), &counter);
         std::atomic<bool> has_begun = false, is_over = false;
@@ -229,7 +229,7 @@ void wakes_are_kept()
             is_over = true;
         });
         while (!has_begun)
-            continue;
+            std::this_thread::yield();
         while (!is_over) {
             auto expected = Waiting::polled;
             waiting->state.compare_exchange_strong(expected, Waiting::waits);

@@ -31,7 +31,7 @@ pub use kept_objects::KeptObjects;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
-pub use riverrun_vm::AddressSpace;
 pub use riverrun_vm::artifact::{Fidelity, Quick};
+pub use riverrun_vm::{AddressSpace, is_same_file};
 pub use selection::Selection;
 pub use unit::{Interpreted, Report, compile, compile_object, compile_selected};

@@ -53,7 +53,7 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
     Err(CompileError::Link(format!("none of {} is there; install binutils or lld", linkers.join(", "))))
 }
 
-/// Writes an artifact to a file, atomically, and creates its folder.
+/// Writes an artifact to a file, atomically, and creates its folder; a pipe or device is written to.
 ///
 /// # Errors
 /// [`CompileError::File`].

@@ -11,6 +11,10 @@ use crate::run::{Prepared, calls, ending, finish_tier_up, set_limits};
 /// Runs the program until its `main` has returned, or to a limit, and writes the snapshot.
 pub(crate) fn snapshot(options: &SnapshotOptions) -> Result<ExitCode> {
     let run = &options.run;
+    if riverrun_vm::is_same_file(&options.output, run.program()) {
+        let name = options.output.display();
+        return Err(format!("{name}: this is the program itself; name another file by -o").into());
+    }
     let prepared = Prepared::new(run)?;
     let mut machine = prepared.machine(run, false)?;
     set_limits(&mut machine, run);

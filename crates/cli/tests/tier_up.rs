@@ -82,7 +82,7 @@ fn a_cache_that_cannot_be_written_is_said_once_and_the_guest_runs_on() {
     failed(|seconds| in_shell(":", &cache, seconds)).expect(124, &["riverrun-compile: exit status: 1"]);
     assert_eq!(kept(&folder), ["profile"]);
     // What the command writes first lies on a full disk now.
-    let full = "for file in $XDG_CACHE_HOME/riverrun/*.profile; do ln -s /dev/full $file.$$.0.unfinished; done";
+    let full = "ln -s /dev/full $XDG_CACHE_HOME/riverrun/.riverrun-$$-0";
     let ended = failed(|seconds| in_shell(full, &cache, seconds));
     ended.expect(124, &["--tier-up: cannot write ", ".profile: No space left on device", "time is up"]);
     assert_eq!(kept(&folder), ["profile"], "what is not whole is not kept");

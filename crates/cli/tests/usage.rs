@@ -1,12 +1,15 @@
 //! Mistakes of users: status 125 and a message that names the thing and what to do.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
 use std::process::Stdio;
 
-use crate::common::{Ended, Folder, command, riverrun};
+use crate::common::{Ended, Folder, command, plain, riverrun};
 
 /// What the command gives, on the engine that the arguments say.
-fn ended(args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Ended {
-    crate::common::plain(args).output().unwrap().into()
+fn ended(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
+    plain(args).output().unwrap().into()
 }
 
 #[test]
@@ -126,6 +129,54 @@ fn an_artifact_that_is_refused_is_not_replaced_unasked() {
     ended(args!["--engine=compiled", "--artifact", artifact, guest]).expect(125, &["tiny.rro: "]);
     ended(args!["--engine=auto", "--artifact", artifact, guest])
         .expect(42, &["tiny.rro: ", "; running in the interpreter"]);
+}
+
+/// Nor is what the program is called otherwise.
+#[test]
+fn a_program_is_not_replaced_by_what_is_made_of_it() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let bytes = std::fs::read(&guest).unwrap();
+    let [link, other, artifact, object, profile] =
+        ["link", "other", "prog.rro", "prog.o", "a.profile"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink(&guest, &link).unwrap();
+    for name in [&other, &artifact, &object] {
+        std::fs::hard_link(&guest, name).unwrap();
+    }
+    std::fs::write(&profile, "riverrun profile 3\n").unwrap();
+    for (args, message) in [
+        (&args!["compile", guest, "-o", guest][..], "tiny.elf: this is the program itself; name another file by -o"),
+        (&args!["compile", guest, "-o", link], "link: this is the program itself"),
+        (&args!["compile", guest, "-o", other], "other: this is the program itself"),
+        (&args!["compile", artifact], "prog.rro: this is the program itself"),
+        (&args!["compile", "--emit", "object", "--name", "x", object], "prog.o: this is the program itself"),
+        (&args!["compile", "--profile", profile, guest, "-o", profile], "a.profile: this is the profile itself"),
+        (&args!["compile", "--profile", profile, "--objects", guest, guest], "name another file by --objects"),
+        (&args!["snapshot", "--fuel", "1", "-o", guest, guest], "tiny.elf: this is the program itself"),
+        (&args!["snapshot", "--fuel", "1", "-o", link, guest], "link: this is the program itself"),
+    ] {
+        ended(args).expect(125, &[message]);
+        assert_eq!(std::fs::read(&guest).unwrap(), bytes, "{args:?}");
+        assert_eq!(std::fs::read(&profile).unwrap(), b"riverrun profile 3\n", "{args:?}");
+    }
+    assert!(link.is_symlink());
+}
+
+#[test]
+fn output_goes_where_it_is_told() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let long = folder.path().join("n".repeat(255));
+    for command in [&["compile", "-O0"][..], &["snapshot", "--fuel", "1"]] {
+        let to = |output: &std::path::Path| ended(command.iter().map(OsStr::new).chain(args!["-o", output, guest]));
+        to(&long).expect(0, &[]);
+        assert!(std::fs::metadata(&long).unwrap().len() > 100);
+        std::fs::remove_file(&long).unwrap();
+        to("/dev/full".as_ref()).expect(125, &["/dev/full", "No space left"]);
+        assert!(std::fs::metadata("/dev/full").unwrap().file_type().is_char_device());
+        let count = plain(command).args(["-o", "/dev/stdout"]).arg(&guest).output().unwrap();
+        assert!(count.stdout.len() > 100, "{count:?}");
+    }
 }
 
 #[test]

@@ -86,11 +86,7 @@ struct Job {
 fn main() -> ExitCode {
     let done = parse().and_then(|job| match job {
         Some(job) => compile(&job),
-        None => {
-            // An error of writing to standard output cannot be reported.
-            let _ = write!(std::io::stdout(), "{HELP}");
-            Ok(())
-        }
+        None => Ok(write!(std::io::stdout(), "{HELP}")?),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -238,6 +234,7 @@ fn compile(job: &Job) -> Result<()> {
     }
     let output =
         job.output.clone().unwrap_or_else(|| job.program.with_extension(if job.is_object { "o" } else { "rro" }));
+    keep_inputs(job, &output)?;
     let profile = job.profile.as_deref().map(profile).transpose()?;
     let kept = job.objects.as_deref().map(|path| KeptObjects::read(path, &this_compiler()));
     let mut options = job.options;
@@ -279,6 +276,21 @@ fn compile(job: &Job) -> Result<()> {
     }
     if let Some(format) = job.stats {
         Stats::new(&report, begin.elapsed()).print(format);
+    }
+    Ok(())
+}
+
+/// Refuses to write where something is that is read.
+fn keep_inputs(job: &Job, output: &Path) -> Result<()> {
+    for (option, written) in [("-o", Some(output)), ("--objects", job.objects.as_deref())] {
+        for (what, read) in [("program", Some(&*job.program)), ("profile", job.profile.as_deref())] {
+            if let (Some(written), Some(read)) = (written, read)
+                && riverrun_aot::is_same_file(written, read)
+            {
+                let name = written.display();
+                return Err(format!("{name}: this is the {what} itself; name another file by {option}").into());
+            }
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,11 @@ impl Artifact {
     pub unsafe fn load(path: &Path, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let failed = |source| ArtifactError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
+        match file.metadata().map_err(failed)? {
+            other if other.is_dir() => return Err(failed(ErrorKind::IsADirectory.into())),
+            other if !other.is_file() => return Err(failed(io::Error::other("not a regular file"))),
+            _ => {}
+        }
         // The whole file is hashed once, in the page cache, without a copy.
         // SAFETY: the caller ensures that the file is not written to while it is mapped.
         let bytes = unsafe { MmapOptions::new().populate().map(&file) }.map_err(failed)?;

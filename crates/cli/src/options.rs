@@ -4,11 +4,19 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::function_call::{self, FunctionCall};
 use crate::report::{BROKEN_PIPE, FAILURE, OUT_OF_FUEL, StatsFormat, TIMED_OUT, TRAPPED};
 use crate::values::{self, Mount};
+
+/// A parser of values that may have any bytes.
+fn bytes<T: Clone + Send + Sync + 'static>(
+    parse: fn(OsString) -> Result<T, String>,
+) -> impl TypedValueParser<Value = T> {
+    OsStringValueParser::new().try_map(parse)
+}
 
 /// What a guest gets, whatever runs it.
 #[derive(Args, Clone, Debug, Default)]
@@ -29,7 +37,7 @@ pub(crate) struct GuestOptions {
     /// Let the guest use the host's directory HOST as GUEST; with :ro only read it; with :mounts other mounts in it,
     /// too (/proc, /sys and their like never); with :links make symbolic links that lead out of it, for others to
     /// follow.
-    #[arg(long = "dir", value_name = "HOST:GUEST[:ro][:mounts][:links]", value_parser = values::mount)]
+    #[arg(long = "dir", value_name = "HOST:GUEST[:ro][:mounts][:links]", value_parser = bytes(values::mount))]
     pub(crate) dirs: Vec<Mount>,
     /// The guest's directory that it is in when it starts: / if not given.
     #[arg(long = "cwd", value_name = "GUEST")]
@@ -42,8 +50,8 @@ pub(crate) struct GuestOptions {
     #[arg(long = "listen", value_name = "[ADDRESS:]PORT")]
     pub(crate) listen: Vec<String>,
     /// Set a variable of the guest, which gets none of the host's.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    pub(crate) env: Vec<(String, String)>,
+    #[arg(long, value_name = "NAME=VALUE", value_parser = bytes(values::variable))]
+    pub(crate) env: Vec<(OsString, OsString)>,
     /// Make random numbers, and the order in which threads run, the same in every run.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

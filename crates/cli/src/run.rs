@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -350,7 +351,7 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     let args = args.map(OsStr::as_encoded_bytes);
     let mut builder = Linux::builder().args(args).seed(options.guest.seed).exits(true);
     for (name, value) in &options.guest.env {
-        builder = builder.env(name.as_str(), value.as_str());
+        builder = builder.env(name.as_bytes(), value.as_bytes());
     }
     if let Some(folder) = &options.sysroot {
         if options.guest.dirs.iter().any(|dir| dir.guest == "/") {

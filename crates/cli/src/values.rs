@@ -1,5 +1,7 @@
 //! Parsers of option values: amounts of memory, times, directories.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,7 +58,7 @@ pub(crate) fn stack_bytes(value: &str) -> Result<u64> {
     }
 }
 
-/// A time; without a unit, in seconds.
+/// A time; without a unit, in seconds. One that is longer than any that can be waited for is as long as can be.
 pub(crate) fn duration(value: &str) -> Result<Duration> {
     let seconds = || {
         let unit_start = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
@@ -75,21 +77,22 @@ pub(crate) fn duration(value: &str) -> Result<Duration> {
         .ok_or_else(|| "not a time; give seconds, or a number with ms, s, m or h: 2s, 500ms".to_owned())
 }
 
-/// `HOST:GUEST`, followed by any of `:ro`, `:mounts` and `:links`.
-pub(crate) fn mount(value: &str) -> Result<Mount> {
+/// `HOST:GUEST`, followed by any of `:ro`, `:mounts` and `:links`. The host's path may have any bytes.
+pub(crate) fn mount(value: OsString) -> Result<Mount> {
     let wrong = |what: &str| format!("{what}; give HOST:GUEST or HOST:GUEST:ro");
-    let mut paths = value;
+    let mut paths = value.as_bytes();
     let (mut access, mut mounts, mut links) = (DirAccess::ReadWrite, false, false);
-    while let Some((before, option)) = paths.rsplit_once(':') {
+    while let Some((before, option)) = rsplit_once(paths, b':') {
         match option {
-            "ro" => access = DirAccess::ReadOnly,
-            "mounts" => mounts = true,
-            "links" => links = true,
+            b"ro" => access = DirAccess::ReadOnly,
+            b"mounts" => mounts = true,
+            b"links" => links = true,
             _ => break,
         }
         paths = before;
     }
-    let (host, guest) = paths.rsplit_once(':').ok_or_else(|| wrong("says not where the guest sees it"))?;
+    let (host, guest) = rsplit_once(paths, b':').ok_or_else(|| wrong("says not where the guest sees it"))?;
+    let guest = str::from_utf8(guest).map_err(|_| wrong("the guest's path is not UTF-8"))?;
     if host.is_empty() {
         return Err(wrong("names no directory of the host"));
     }
@@ -97,14 +100,21 @@ pub(crate) fn mount(value: &str) -> Result<Mount> {
         return Err(wrong("the guest's path must begin with /"));
     }
     let options = DirOptions::new(access).crosses_mounts(mounts).outward_links(links);
-    Ok(Mount { host: host.into(), guest: guest.to_owned(), options })
+    Ok(Mount { host: OsStr::from_bytes(host).into(), guest: guest.to_owned(), options })
 }
 
-/// Splits `NAME=VALUE`.
-pub(crate) fn variable(value: &str) -> Result<(String, String)> {
-    let parts = value.split_once('=').filter(|(name, _)| !name.is_empty());
-    let (name, value) = parts.ok_or("not a variable; give NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
+/// Splits `NAME=VALUE`, which may have any bytes.
+pub(crate) fn variable(value: OsString) -> Result<(OsString, OsString)> {
+    let bytes = value.as_bytes();
+    let end = bytes.iter().position(|&byte| byte == b'=').filter(|&end| end > 0);
+    let end = end.ok_or("not a variable; give NAME=VALUE")?;
+    let part = |bytes| OsStr::from_bytes(bytes).to_owned();
+    Ok((part(&bytes[..end]), part(&bytes[end + 1..])))
+}
+
+fn rsplit_once(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().rposition(|&byte| byte == separator)?;
+    Some((&bytes[..at], &bytes[at + 1..]))
 }
 
 #[cfg(test)]
@@ -151,6 +161,8 @@ mod tests {
         for (wrong, why) in [
             ("a", "says not where the guest sees it"),
             ("a:ro", "says not where the guest sees it"),
+        let bytes = mount(OsStr::from_bytes(b"\xff:/data").to_owned()).unwrap().host;
+        assert_eq!(bytes.as_os_str().as_bytes(), b"\xff");
             (":/data", "names no directory of the host"),
             ("a:data", "must begin with /"),
             ("a:/data:rw", "must begin with /"),

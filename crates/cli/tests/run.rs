@@ -1,6 +1,7 @@
 //! What a guest gets, what it gives back, and its limits.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,17 @@ fn arguments_variables_and_input_reach_the_guest() {
         "argument --fuel\nargument \nargument --\nargument -v\nargument ü\nvariable A=1\nvariable B=x=y\nline\nno newline"
     );
     assert_eq!(ended.stderr, "to standard error\n");
+}
+
+/// As if the shell had set them.
+#[test]
+fn the_last_of_two_variables_of_a_name_counts_and_values_may_have_any_bytes() {
+    let folder = Folder::new();
+    let guest = folder.guest("echo.c", &[]);
+    let bytes = OsStr::from_bytes(b"B=\xff\xfe");
+    let mut command = command(args!["--env", "A=1", "--env", bytes, "--env", "A=2=3", "--env", "AB=", guest]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.stdout, b"variable A=2=3\nvariable B=\xff\xfe\nvariable AB=\n", "{output:?}");
 }
 
 #[test]

@@ -54,12 +54,16 @@ impl Builder {
         self
     }
 
-    /// Adds an environment variable.
+    /// Adds an environment variable, in the place of one of the same name.
     pub fn env(mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Builder {
         let mut variable = name.into();
         variable.push(b'=');
+        let same = self.env.iter().position(|other| other.starts_with(&variable));
         variable.extend(value.into());
-        self.env.push(variable);
+        match same {
+            Some(index) => self.env[index] = variable,
+            None => self.env.push(variable),
+        }
         self
     }
 

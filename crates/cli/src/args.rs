@@ -189,7 +189,20 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         // A bare file means `run`.
         args.insert(0, "run".into());
     }
-    Line::try_parse_from(std::iter::once("riverrun".into()).chain(args)).map(|line| line.command)
+    let line = Line::try_parse_from(std::iter::once("riverrun".into()).chain(args))?;
+    let conflict = match &line.command {
+        Command::Run(options) => options.conflict(),
+        Command::Snapshot(options) => options.run.conflict(),
+        Command::Bench(options) => options.run().conflict(),
+        _ => None,
+    };
+    match conflict {
+        None => Ok(line.command),
+        Some((one, other)) => {
+            let message = format!("the argument '{one}' cannot be used with '{other}'");
+            Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, message))
+        }
+    }
 }
 
 /// The command that was meant where a file of this name was to be run, and there is none.
@@ -264,6 +277,49 @@ mod tests {
         let options = run("--fuel 1 --dir a:/a --fuel 2 --env A=1 --dir b:/b --env B=2 --compile --compile a.elf");
         assert_eq!((options.fuel, options.guest.dirs.len(), options.guest.env.len()), (Some(2), 2, 2));
         assert!(options.guest.compile);
+    }
+
+    /// None is ignored for another one's sake.
+    #[test]
+    fn options_of_engines_go_together_or_are_refused() {
+        let options = [
+            "--engine=auto",
+            "--engine=interp",
+            "--engine=compiled",
+            "--artifact=x",
+            "--compile",
+            "--single-step",
+            "--tier-up",
+        ];
+        let mut together = Vec::new();
+        for (index, one) in options.iter().enumerate().skip(1) {
+            for other in options[..index].iter().filter(|other| !(one.contains("engine") && other.contains("engine"))) {
+                for line in [format!("{one} {other} a.elf"), format!("snapshot -o x {other} {one} a.elf")] {
+                    match parsed(&line) {
+                        Ok(_) => together.push((*other, *one)),
+                        Err(error) => {
+                            let told = complaint(&error).replace(" <FILE>", "=x").replace("engine ", "engine=");
+                            assert!(told.contains(one) && told.contains(other), "{line}: {told}");
+                        }
+                    }
+                }
+            }
+        }
+        together.dedup();
+        let auto = options[3..].iter().map(|&other| (options[0], other));
+        let mut expected = auto.collect::<Vec<_>>();
+        expected.extend([
+            ("--engine=compiled", "--artifact=x"),
+            ("--engine=compiled", "--compile"),
+            ("--artifact=x", "--compile"),
+            ("--engine=interp", "--single-step"),
+        ]);
+        together.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(together, expected);
+        assert!(parsed("bench --engine interp --compile a.elf b.elf").is_err());
+        // The last one counts.
+        assert!(parsed("--engine interp --engine auto --compile a.elf").is_ok());
     }
 
     #[test]

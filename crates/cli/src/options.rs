@@ -102,7 +102,7 @@ pub(crate) struct RunOptions {
     #[arg(long, conflicts_with_all = ["compile", "artifact", "single_step"])]
     pub(crate) tier_up: bool,
     /// Run by the reference interpreter, which is slow.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["compile", "artifact"])]
     pub(crate) single_step: bool,
     /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.
     #[arg(long, value_name = "FILE")]
@@ -140,6 +140,23 @@ impl RunOptions {
     /// The guest's arguments after its name.
     pub(crate) fn args(&self) -> &[OsString] {
         self.words.get(1..).unwrap_or_default()
+    }
+
+    /// Two options that say different things of what runs the guest, whose values matter; of others clap knows.
+    pub(crate) fn conflict(&self) -> Option<(&'static str, &'static str)> {
+        let (engine, others): (_, &[&str]) = match self.guest.engine? {
+            EngineChoice::Auto => return None,
+            EngineChoice::Interpreter => ("--engine interp", &["--artifact <FILE>", "--compile", "--tier-up"]),
+            EngineChoice::Compiled => ("--engine compiled", &["--single-step", "--tier-up"]),
+        };
+        let given = [
+            ("--artifact <FILE>", self.artifact.is_some()),
+            ("--compile", self.guest.compile),
+            ("--single-step", self.single_step),
+            ("--tier-up", self.tier_up),
+        ];
+        let (other, _) = given.into_iter().find(|(name, is_given)| *is_given && others.contains(name))?;
+        Some((engine, other))
     }
 
     /// 0: nothing is said of system calls; 1: of those that are not provided; 2: of all.

@@ -200,7 +200,7 @@ pub(crate) fn config(options: &RunOptions) -> Config {
         config.address_bits(bits);
     }
     config.single_step(options.single_step);
-    if options.tier_up && options.guest.engine != Some(EngineChoice::Interpreter) {
+    if options.tier_up {
         let tier_up = TierUp::new(crate::compile::compiler_path()).fuel(options.fuel.is_some());
         // SAFETY: the compiler is installed as this program is, and only the user can write to the user's own cache.
         #[allow(unsafe_code)]

@@ -32,16 +32,16 @@ pub(crate) struct BenchOptions {
     a: OsString,
     b: OsString,
     /// Exactly N runs; if not given, at least 5, and more until there is a verdict.
-    #[arg(long, value_name = "N", value_parser = count::<1>)]
+    #[arg(long, value_name = "N", value_parser = count::<1>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Runs before those, to warm up.
     #[arg(long, value_name = "N", value_parser = count::<0>, default_value = "1", allow_negative_numbers = true)]
     discard: usize,
     /// Be content with 5 runs after this time, if --runs does not say how many.
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "60s", allow_hyphen_values = true)]
     time: Duration,
     /// Differences that do not matter. Where code happens to lie in memory makes as much.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1", allow_hyphen_values = true)]
     threshold: f64,
     /// Print the result, with all turns, as JSON.
     #[arg(long)]
@@ -112,6 +112,11 @@ impl Turn {
 }
 
 impl BenchOptions {
+    /// What guests are run with.
+    pub(crate) fn run(&self) -> RunOptions {
+        RunOptions { guest: self.guest.clone(), ..RunOptions::default() }
+    }
+
     /// What is to be compared; and the turn that is to be taken, in a process of its own.
     pub(crate) fn resolve(self) -> Result<(Options, Option<Turn>)> {
         let contestants = [Contestant::parse(&self.a)?, Contestant::parse(&self.b)?];

@@ -29,21 +29,37 @@ pub(crate) fn parse(text: &str) -> std::result::Result<FunctionCall, String> {
 }
 
 impl FunctionCall {
-    /// Calls the function with the types that the program exports; gives its result as text.
-    pub(crate) fn run(&self, machine: &mut Machine<Linux>) -> Result<String> {
+    /// Reads the arguments by the types that the program exports the function with.
+    pub(crate) fn check(&self, machine: &mut Machine<Linux>) -> Result<CheckedCall> {
         let function = machine.dyn_func(&self.name, None)?;
         let parameters = function.parameters();
         if parameters.len() != self.arguments.len() {
-            let (name, given) = (&self.name, self.arguments.len());
-            return Err(format!("{name} is `{}`, but {given} arguments are given", function.signature()).into());
+            let given = match self.arguments.len() {
+                1 => "1 argument is".to_owned(),
+                given => format!("{given} arguments are"),
+            };
+            return Err(format!("{} is `{}`, but {given} given", self.name, function.signature()).into());
         }
         let arguments = parameters.iter().zip(&self.arguments).map(|(&scalar, text)| {
             bits(scalar, text).ok_or_else(|| format!("{}: {text:?} is not of type {}", self.name, scalar.name()).into())
         });
         let mut slots = arguments.collect::<Result<Vec<u64>>>()?;
         slots.resize(slots.len().max(function.results().len()), 0);
-        function.call(machine, &mut slots)?;
-        Ok(results(&function, &slots))
+        Ok(CheckedCall { function, slots })
+    }
+}
+
+/// A call that fits the function.
+pub(crate) struct CheckedCall {
+    function: DynFunc,
+    slots: Vec<u64>,
+}
+
+impl CheckedCall {
+    /// Calls the function; gives its result as text.
+    pub(crate) fn run(mut self, machine: &mut Machine<Linux>) -> Result<String> {
+        self.function.call(machine, &mut self.slots)?;
+        Ok(results(&self.function, &self.slots))
     }
 }
 

@@ -32,7 +32,33 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let result = args::parse(arguments.iter().cloned()).map_err(Into::into).and_then(|command| match command {
+    let result = match args::parse(arguments.iter().cloned()) {
+        Ok(command) => execute(command, &arguments),
+        // Help and version also arrive as errors.
+        Err(error) if !error.use_stderr() => print(&error.to_string()),
+        Err(error) => Err(error.into()),
+    };
+    result.unwrap_or_else(|error| {
+        // The reader of our output may have closed it: `riverrun inspect prog.elf | head`.
+        if is_broken_pipe(&*error) {
+            return ExitCode::SUCCESS;
+        }
+        if let Some(riverrun::Error::File { path, .. }) = error.downcast_ref()
+            && let Some(command) = args::mistaken_command(path)
+        {
+            report::complain(format_args!("{error}; did you mean `riverrun {command}`?"));
+            return ExitCode::from(report::FAILURE);
+        }
+        match error.downcast_ref::<clap::Error>() {
+            Some(error) => report::complain(args::complaint(error)),
+            None => report::complain(error),
+        }
+        ExitCode::from(report::FAILURE)
+    })
+}
+
+fn execute(command: Command, arguments: &[OsString]) -> Result<ExitCode> {
+    match command {
         Command::Bench(options) => bench::bench(options, arguments.get(1..).unwrap_or_default()),
         Command::Bindgen(options) => bindgen::bindgen(&options),
         Command::New(options) => new::new(&options),
@@ -44,28 +70,11 @@ fn main() -> ExitCode {
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::pages(&folder),
-    });
-    result.unwrap_or_else(|error| {
-        // The reader of our output may have closed it: `riverrun inspect prog.elf | head`.
-        let reader_left =
-            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
-        if reader_left {
-            return ExitCode::SUCCESS;
-        }
-        if let Some(riverrun::Error::File { path, .. }) = error.downcast_ref()
-            && let Some(command) = args::mistaken_command(path)
-        {
-            report::complain(format_args!("{error}; did you mean `riverrun {command}`?"));
-            return ExitCode::from(report::FAILURE);
-        }
-        match error.downcast_ref::<clap::Error>() {
-            // Help and version also arrive as errors.
-            Some(error) if !error.use_stderr() => return print(&error.to_string()).unwrap_or(ExitCode::SUCCESS),
-            Some(error) => report::complain(args::complaint(error)),
-            None => report::complain(error),
-        }
-        ExitCode::from(report::FAILURE)
-    })
+    }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn print(text: &str) -> Result<ExitCode> {

@@ -35,6 +35,8 @@ pub(crate) enum Ending {
     Fuel,
     /// Its time was up.
     Timeout,
+    /// Riverrun could not go on.
+    Failure,
 }
 
 impl Ending {

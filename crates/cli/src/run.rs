@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 
 use riverrun::image::LoadError;
 use riverrun::{
-    Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program, Snapshot, TierUp,
+    ArtifactError, Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program,
+    Snapshot, TierUp,
 };
 use riverrun_linux::{Builder, Detail, DirAccess, Joined, Linux};
 
 use crate::Result;
 use crate::compile::{Source, compile_into};
+use crate::function_call::CheckedCall;
 use crate::options::{EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
@@ -80,94 +82,124 @@ fn join(options: &RunOptions) -> Result<Option<Joined>> {
     builder.join(file, &options.libraries).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// Limits of fuel and time, from now on.
-pub(crate) fn set_limits(machine: &mut Machine<Linux>, options: &RunOptions) {
-    machine.set_fuel(options.fuel);
-    machine.set_deadline(options.guest.timeout.and_then(|time| Instant::now().checked_add(time)));
+/// A run that has begun; however it ends, [`Begun::report`] says so.
+pub(crate) struct Begun<'a> {
+    program: &'a Program,
+    options: &'a RunOptions,
+    begin: Instant,
+    cpu_before: Duration,
 }
 
-/// Makes the calls of `--call`, and prints their results; how the first one ended that the guest did not return from.
-pub(crate) fn calls(machine: &mut Machine<Linux>, options: &RunOptions) -> Result<std::result::Result<(), Error>> {
-    for call in &options.calls {
-        let result = match call.run(machine) {
-            Ok(result) => result,
-            Err(error) => return error.downcast().map(|error| Err(*error)),
-        };
+impl<'a> Begun<'a> {
+    /// Sets the machine's limits of fuel and time, from now on.
+    pub(crate) fn new(
+        program: &'a Program,
+        options: &'a RunOptions,
+        machine: &mut Machine<Linux>,
+    ) -> Result<Begun<'a>> {
+        // Also where more is compiled meanwhile: the run may be ended from outside.
+        if !options.tier_up || program.is_compiled() {
+            write_perf_map(program, options)?;
+        }
+        let (begin, cpu_before) = (Instant::now(), cpu_time());
+        machine.set_fuel(options.fuel);
+        machine.set_deadline(options.guest.timeout.and_then(|time| begin.checked_add(time)));
+        Ok(Begun { program, options, begin, cpu_before })
+    }
+
+    /// Says how the run has ended, with statistics if the options ask for them; the command's exit status.
+    pub(crate) fn report(self, machine: &mut Machine<Linux>, result: Result<(Ending, u8)>) -> ExitCode {
+        let Begun { program, options, .. } = self;
+        let (time, cpu) = (self.begin.elapsed(), cpu_time().saturating_sub(self.cpu_before));
+        finish_tier_up(program, options);
+        let mapped = if options.tier_up { write_perf_map(program, options) } else { Ok(()) };
+        let result = result.and_then(|ended| mapped.map(|()| ended));
+        let (ending, status) = result.unwrap_or_else(|error| ending(machine, options, error));
+        // A log has it already, and a program that succeeds can do without.
+        if let Some(library) = machine.data().unnamed_library().filter(|_| status != 0 && options.verbosity() == 0) {
+            let name = options.program().display();
+            report::complain(format_args!(
+                "{name}: code that was not named was refused: --library {library:?}, or its folder"
+            ));
+        }
+        if let Some(format) = options.stats {
+            let heap = machine.heap().statistics();
+            // Compiled code counts only if it was compiled to.
+            let counts = program.compiled_options().is_none_or(|compiled| compiled.fuel);
+            let instructions = counts.then(|| machine.instructions());
+            let stats = Stats::new(instructions, time, cpu, machine.memory().used(), &heap, ending, status);
+            stats.with_tier_up(program.tier_up()).print(format);
+        }
+        ExitCode::from(status)
+    }
+}
+
+/// The calls of `--call`, which fit the program's functions.
+pub(crate) fn checked_calls(machine: &mut Machine<Linux>, options: &RunOptions) -> Result<Vec<CheckedCall>> {
+    options.calls.iter().map(|call| call.check(machine)).collect()
+}
+
+/// Makes the calls, and prints their results, up to one that the guest does not return from.
+pub(crate) fn make_calls(machine: &mut Machine<Linux>, calls: Vec<CheckedCall>) -> Result<()> {
+    for call in calls {
+        let result = call.run(machine)?;
         if !result.is_empty() {
             crate::print(&(result + "\n"))?;
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
-/// Says how a run has ended, with the command's exit status.
-pub(crate) fn ending(
-    machine: &Machine<Linux>,
-    options: &RunOptions,
-    result: &std::result::Result<i32, Error>,
-) -> Result<(Ending, u8)> {
+/// Says why a run has ended otherwise than by the end of what it was to do, with the command's exit status.
+fn ending(machine: &Machine<Linux>, options: &RunOptions, error: Box<dyn std::error::Error>) -> (Ending, u8) {
     let name = options.program().display();
-    Ok(match result {
-        // As in wait(2): the low 8 bits.
-        Ok(status) => (Ending::Exit, *status as u8),
-        Err(Error::Trap(trap)) => {
+    match error.downcast_ref() {
+        Some(Error::Trap(trap)) => {
             // A trap by a limit comes without backtrace.
             let of_limit = trap.backtrace.is_empty().then(|| machine.backtrace());
             report::trap(options.program(), trap, of_limit.as_ref().unwrap_or(&trap.backtrace));
             Ending::of(trap)
         }
+        // By `exit` in a function that was called.
+        Some(Error::Exited { status }) => exited(*status),
         // The guest's mistake, not the command's.
-        Err(Error::Host(failure)) if failure.source.is::<HeapError>() || failure.source.is::<GuestPanic>() => {
+        Some(Error::Host(failure)) if failure.source.is::<HeapError>() || failure.source.is::<GuestPanic>() => {
             report::complain(format_args!("{name}: {failure}"));
             (Ending::Trap, report::TRAPPED)
         }
-        Err(error) => return Err(format!("{name}: {error}").into()),
-    })
+        Some(error) => {
+            report::complain(format_args!("{name}: {error}"));
+            (Ending::Failure, report::FAILURE)
+        }
+        // The results of calls are the guest's output.
+        None if crate::is_broken_pipe(&*error) => (Ending::Failure, report::BROKEN_PIPE),
+        None => {
+            report::complain(&error);
+            (Ending::Failure, report::FAILURE)
+        }
+    }
+}
+
+/// How a guest has ended that exits: the low 8 bits of its status count, as in wait(2).
+fn exited(status: i32) -> (Ending, u8) {
+    (Ending::Exit, status as u8)
 }
 
 /// Runs the program to its end, or calls its functions, and returns the command's exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let prepared = Prepared::new(options)?;
-    let program = &prepared.program;
-    // Also where more is compiled meanwhile: the run may be ended from outside.
-    if !options.tier_up || program.is_compiled() {
-        write_perf_map(program, options)?;
-    }
     let mut machine = prepared.machine(options, options.calls.is_empty())?;
-
-    let begin = Instant::now();
-    let cpu_before = cpu_time();
-    set_limits(&mut machine, options);
-    let result = match options.calls.is_empty() {
-        true => machine.run(),
-        false => call(&mut machine, options)?,
+    let calls = checked_calls(&mut machine, options)?;
+    let begun = Begun::new(&prepared.program, options, &mut machine)?;
+    let result = match calls.is_empty() {
+        true => machine.run().map_err(Into::into),
+        false => call(&mut machine, calls),
     };
-    let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
-    finish_tier_up(program, options);
-    if options.tier_up {
-        write_perf_map(program, options)?;
-    }
-    let (ending, status) = ending(&machine, options, &result)?;
-    // A log has it already, and a program that succeeds can do without.
-    if let Some(library) = machine.data().unnamed_library().filter(|_| status != 0 && options.verbosity() == 0) {
-        let name = options.program().display();
-        report::complain(format_args!(
-            "{name}: code that was not named was refused: --library {library:?}, or its folder"
-        ));
-    }
-    if let Some(format) = options.stats {
-        let heap = machine.heap().statistics();
-        // Compiled code counts only if it was compiled to.
-        let counts = program.compiled_options().is_none_or(|compiled| compiled.fuel);
-        let instructions = counts.then(|| machine.instructions());
-        let stats = Stats::new(instructions, time, cpu, machine.memory().used(), &heap, ending, status);
-        stats.with_tier_up(program.tier_up()).print(format);
-    }
-    Ok(ExitCode::from(status))
+    Ok(begun.report(&mut machine, result.map(exited)))
 }
 
 /// Keeps the profile of a program that was compiled as it ran, and says so if that, or compiling, has failed.
-pub(crate) fn finish_tier_up(program: &Program, options: &RunOptions) {
+fn finish_tier_up(program: &Program, options: &RunOptions) {
     let failure = program.tier_up().and_then(|statistics| statistics.failure);
     let failure = failure.or_else(|| program.keep_profile().err().map(|error| error.to_string()));
     if let Some(failure) = failure {
@@ -175,16 +207,15 @@ pub(crate) fn finish_tier_up(program: &Program, options: &RunOptions) {
     }
 }
 
-/// Calls the program's functions, once it is ready for that.
-fn call(machine: &mut Machine<Linux>, options: &RunOptions) -> Result<std::result::Result<i32, Error>> {
+/// Calls the program's functions, once it is ready for that; the status of a run that ends before.
+fn call(machine: &mut Machine<Linux>, calls: Vec<CheckedCall>) -> Result<i32> {
     if !machine.data().is_behind_main() {
-        match machine.run() {
-            Ok(_) if machine.data().is_behind_main() => {}
-            // It has exited, or stopped: there is nothing to call.
-            ended => return Ok(ended),
+        let status = machine.run()?;
+        if !machine.data().is_behind_main() {
+            return Ok(status);
         }
     }
-    Ok(calls(machine, options)?.map(|()| 0))
+    make_calls(machine, calls).map(|()| 0)
 }
 
 /// The engine's configuration according to the options.
@@ -302,22 +333,23 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
     #[allow(unsafe_code)]
     let compiled = unsafe { program.with_artifact(&path) };
     let problem = match compiled {
-        Err(error) => error.to_string(),
+        // It names the file itself.
+        Err(error @ Error::Artifact(ArtifactError::File { .. })) => error.to_string(),
+        Err(error) => format!("{}: {error}", path.display()),
         Ok(compiled) if fuel && compiled.compiled_options().is_some_and(|compiled| !compiled.fuel) => {
-            "compiled without --fuel, so that it does not count instructions".to_owned()
+            format!("{}: compiled without --fuel, so that it does not count instructions", path.display())
         }
         Ok(compiled) => return Ok(compiled),
     };
-    let name = path.display();
     // An artifact that was named is an error if it is refused, unless `--engine auto` was given as well.
     let wanted = options.guest.engine.unwrap_or(match options.artifact {
         Some(_) => EngineChoice::Compiled,
         None => EngineChoice::Auto,
     });
     if wanted == EngineChoice::Compiled {
-        return Err(format!("{name}: {problem}").into());
+        return Err(problem.into());
     }
-    report::complain(format_args!("{name}: {problem}; running in the interpreter"));
+    report::complain(format_args!("{problem}; running in the interpreter"));
     Ok(program)
 }
 

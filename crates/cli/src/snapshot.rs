@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use riverrun::{Error, TrapCause};
+use riverrun::{Error, Machine, TrapCause};
+use riverrun_linux::Linux;
 
 use crate::Result;
+use crate::function_call::CheckedCall;
 use crate::options::{RunOptions, SnapshotOptions};
-use crate::run::{Prepared, calls, ending, finish_tier_up, set_limits};
+use crate::report::Ending;
+use crate::run::{Begun, Prepared, checked_calls, make_calls};
 
 /// Runs the program until its `main` has returned, or to a limit, and writes the snapshot.
 pub(crate) fn snapshot(options: &SnapshotOptions) -> Result<ExitCode> {
@@ -17,30 +20,35 @@ pub(crate) fn snapshot(options: &SnapshotOptions) -> Result<ExitCode> {
     }
     let prepared = Prepared::new(run)?;
     let mut machine = prepared.machine(run, false)?;
-    set_limits(&mut machine, run);
+    let calls = checked_calls(&mut machine, run)?;
+    let begun = Begun::new(&prepared.program, run, &mut machine)?;
+    let result = take(&mut machine, options, calls);
+    Ok(begun.report(&mut machine, result.map(|ending| (ending, 0))))
+}
+
+/// Runs the machine to the point, makes the calls, and writes the snapshot; says what ended the run.
+fn take(machine: &mut Machine<Linux>, options: &SnapshotOptions, calls: Vec<CheckedCall>) -> Result<Ending> {
+    let run = &options.run;
     // What goes on from a snapshot behind `main` has no `main` to wait for.
     let result = match machine.data().is_behind_main() {
         true if run.fuel.is_none() && run.guest.timeout.is_none() => Ok(None),
         _ => machine.run().map(Some),
     };
-    let stopped = match result {
-        Ok(None) => Ok(()),
-        Ok(Some(_)) if machine.data().is_behind_main() => Ok(()),
+    let ending = match result {
+        Ok(None) => Ending::Exit,
+        Ok(Some(_)) if machine.data().is_behind_main() => Ending::Exit,
         Ok(Some(status)) => return Err(exited(run, status)),
-        Err(Error::Trap(trap)) if is_limit(&trap.cause) => Ok(()),
-        Err(error) => Err(error),
+        Err(Error::Trap(trap)) if is_limit(&trap.cause) => Ending::of(&trap).0,
+        Err(error) => return Err(error.into()),
     };
-    let called = match stopped {
-        Ok(()) => calls(&mut machine, run)?,
-        failed => failed,
-    };
-    finish_tier_up(&prepared.program, run);
-    if let Err(error) = called {
-        let (_, status) = ending(&machine, run, &Err(error))?;
-        return Ok(ExitCode::from(status));
-    }
-    riverrun_linux::snapshot(&mut machine, |linux| linux)?.write_to(&options.output)?;
-    Ok(ExitCode::SUCCESS)
+    make_calls(machine, calls).map_err(|error| match error.downcast_ref() {
+        Some(&Error::Exited { status }) => exited(run, status),
+        _ => error,
+    })?;
+    let snapshot = riverrun_linux::snapshot(machine, |linux| linux)?;
+    // The error names the file itself.
+    snapshot.write_to(&options.output).map_err(|error| error.to_string())?;
+    Ok(ending)
 }
 
 /// Whether a run that was stopped so can go on.

@@ -199,6 +199,43 @@ fn statistics_for_people_and_for_programs() {
     ended.expect(42, &["riverrun: 3 instructions in 0.0", " MIPS, 8.0 MiB of memory\n"]);
 }
 
+/// However a run ends that has begun.
+#[test]
+fn statistics_are_the_last_line_of_each_run() {
+    let folder = Folder::new();
+    let program = crate::snapshot::stays(&folder);
+    let run = |options: &[&str]| {
+        riverrun(["run", "--stats=json"].iter().chain(options).map(OsStr::new).chain(args![program]))
+    };
+    for (options, ending, status) in [
+        (&["--call=add(2)"][..], "exit", 0),
+        (&["--call=leave(5)"], "exit", 5),
+        (&["--call=leave(256)"], "exit", 0),
+        (&["--call=crash"], "trap", 134),
+        (&["--timeout=1s", "--call=spin"], "timeout", 124),
+    ] {
+        let ended = run(options);
+        let stats = ended.expect(status, &[]).stats();
+        assert_eq!((&stats["exit"], &stats["status"]), (&ending.into(), &status.into()), "{ended:#?}");
+    }
+    assert_eq!(run(&["--call=leave(5)"]).stderr.lines().count(), 1, "a guest may exit");
+    let file = folder.path().join("snapshot");
+    let snapshot = |options: &[&str]| {
+        let command = ["snapshot", "--stats=json"].iter().chain(options).map(OsStr::new);
+        riverrun(command.chain(args!["-o", file, program]))
+    };
+    assert_eq!(snapshot(&[]).expect(0, &[]).stats()["exit"], "exit");
+    assert_eq!(snapshot(&["--fuel=100"]).expect(0, &[]).stats()["exit"], "fuel");
+    let left = snapshot(&["--call=leave(5)"]);
+    assert_eq!(left.expect(125, &["it has exited with status 5"]).stats()["exit"], "failure");
+    let nowhere = riverrun(args!["snapshot", "--stats=json", "-o", "/none/x", program]);
+    assert_eq!(nowhere.expect(125, &["riverrun: cannot write /none/x"]).stats()["status"], 125);
+    let map = format!("--perf-map={}", folder.path().display());
+    snapshot(&[&map]).expect(0, &[]);
+    let mut files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+    assert!(files.any(|name| name.as_bytes().starts_with(b"perf-")));
+}
+
 #[test]
 fn a_guest_that_nobody_reads_ends_quietly() {
     let folder = Folder::new();

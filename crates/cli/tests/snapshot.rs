@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::common::{Folder, riverrun};
 
 /// A program that stays behind its main.
-fn stays(folder: &Folder) -> PathBuf {
+pub(crate) fn stays(folder: &Folder) -> PathBuf {
     let program = folder.path().join("stays.elf");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/stays.c");
     let mut compile = crate::common::plain(args!["cc", "-O1", "-o", program, source]);
@@ -47,11 +47,15 @@ fn functions_are_called_by_their_types() {
     assert_eq!(called.expect(0, &[]).stdout, "main with 1 arguments\n0.25\n56\n");
     for (call, message) in [
         ("add(1, 2)", "add is `i32 (i32)`, but 2 arguments are given"),
+        ("half(1, 2)", "half is `f64 (f64)`, but 2 arguments are given"),
+        ("crash(1)", "crash is `void ()`, but 1 argument is given"),
         ("add(x)", "\"x\" is not of type i32"),
         ("none()", "none"),
         ("add(1", "say for example 'add(40, 2)'"),
     ] {
-        riverrun(args!["run", "--call", call, program]).expect(125, &[message]);
+        let ended = riverrun(args!["run", "--call", "add(1)", "--call", call, program]);
+        ended.expect(125, &[message]);
+        assert_eq!(ended.stdout, "", "main has not run");
     }
     riverrun(args!["run", "--call", "crash", program]).expect(134, &["signal 6"]);
 }

@@ -26,6 +26,16 @@ void crash(void) {
     abort();
 }
 
+RIVERRUN_EXPORT(void, leave, (int));
+void leave(int status) {
+    _exit(status);
+}
+
+RIVERRUN_EXPORT(void, spin, (void));
+void spin(void) {
+    for (volatile int i = 0;; i = 0) continue;
+}
+
 static void at_exit(void) {
     printf("count %d at exit\n", count);
 }

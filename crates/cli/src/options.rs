@@ -22,17 +22,17 @@ fn bytes<T: Clone + Send + Sync + 'static>(
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct GuestOptions {
     /// Stop after this time: 2s, 500ms, 1m; a bare number is seconds.
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
     /// Memory that the guest may have, its image and stack included: 64M, 1G, 4G at most.
-    #[arg(long, value_name = "SIZE", value_parser = values::memory_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory_bytes, allow_hyphen_values = true)]
     pub(crate) memory: Option<u64>,
     /// Size of its stack: 8M if not given.
-    #[arg(long, value_name = "SIZE", value_parser = values::stack_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::stack_bytes, allow_hyphen_values = true)]
     pub(crate) stack: Option<u64>,
     /// Bits of the guest's addresses: 26 to 32, which is 64M to 4G; 32 if not given. Fewer take less of the address space that
     /// the command may have (ulimit -v).
-    #[arg(long, value_name = "N", value_parser = values::address_bits)]
+    #[arg(long, value_name = "N", value_parser = values::address_bits, allow_negative_numbers = true)]
     pub(crate) address_bits: Option<u32>,
     /// Let the guest use the host's directory HOST as GUEST; with :ro only read it; with :mounts other mounts in it,
     /// too (/proc, /sys and their like never); with :links make symbolic links that lead out of it, for others to
@@ -53,7 +53,7 @@ pub(crate) struct GuestOptions {
     #[arg(long, value_name = "NAME=VALUE", value_parser = bytes(values::variable))]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Make random numbers, and the order in which threads run, the same in every run.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// What runs the guest: auto, if nothing is said, but then an artifact that is named has to be right.
     #[arg(long)]
@@ -76,18 +76,18 @@ pub(crate) struct RunOptions {
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     pub(crate) words: Vec<OsString>,
     /// Stop after exactly N instructions.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) fuel: Option<u64>,
     #[command(flatten)]
     pub(crate) guest: GuestOptions,
     /// Files that the guest may have open at a time: 256 if not given.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) descriptors: Option<u64>,
     /// Threads that the guest may have at a time: 1024 if not given.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<u64>,
     /// Size that it may give a file; no limit if not given, but the shell's (ulimit -f).
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, allow_hyphen_values = true)]
     pub(crate) file_size: Option<u64>,
     /// Say on standard error how many instructions were run, and how fast.
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]

@@ -53,8 +53,22 @@ impl Ending {
 
 /// Prints riverrun's own message on standard error.
 pub(crate) fn complain(message: impl Display) {
+    let message = by_options(&message.to_string());
     // An error of writing to standard error cannot be reported.
     let _ = writeln!(io::stderr(), "riverrun: {message}");
+}
+
+/// The message, where the library's errors advise what a host in Rust can do, with the options that do it here.
+fn by_options(message: &str) -> String {
+    const OPTIONS: &[(&str, &str)] = &[
+        ("`Config::address_bits`", "--address-bits"),
+        ("`Config::memory_limit`", "--memory"),
+        ("`Config::stack_size`", "--stack"),
+        ("`Builder::max_descriptors`", "--descriptors"),
+        ("`Snapshot::to_bytes` or `riverrun snapshot`", "`riverrun snapshot`"),
+        ("register it with `Linker::func`", "run it by a host that registers it with `Linker::func`"),
+    ];
+    OPTIONS.iter().fold(message.to_owned(), |message, (item, option)| message.replace(item, option))
 }
 
 /// Prints why the guest was stopped, where, and who had called (innermost first).

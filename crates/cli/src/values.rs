@@ -70,10 +70,10 @@ pub(crate) fn duration(value: &str) -> Result<Duration> {
             "h" => 3600.0,
             _ => return None,
         };
-        Some(number.parse::<f64>().ok()? * unit)
+        Some(number.parse::<f64>().ok()? * unit).filter(|seconds| seconds.is_sign_positive())
     };
     seconds()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
         .ok_or_else(|| "not a time; give seconds, or a number with ms, s, m or h: 2s, 500ms".to_owned())
 }
 
@@ -141,14 +141,17 @@ mod tests {
         assert_eq!(read("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(read("2m"), Some(Duration::from_secs(120)));
         assert_eq!(read("1h"), Some(Duration::from_secs(3600)));
-        for wrong in ["", "s", "-1s", "2 weeks", "inf", "NaN", "1e3", "99999999999999999999h", "1sec"] {
+        for long in ["18446744073709551615", "18446744073709551616", "99999999999999999999h"] {
+            assert_eq!(read(long), Some(Duration::MAX));
+        }
+        for wrong in ["", "s", "-1s", "2 weeks", "inf", "NaN", "1e3", "1sec"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn directories() {
-        let read = mount;
+        let read = |value: &str| mount(value.into());
         let (options, read_only) = (DirOptions::new(DirAccess::ReadWrite), DirOptions::new(DirAccess::ReadOnly));
         let plain = Mount { host: "a".into(), guest: "/data".into(), options };
         assert_eq!(read("a:/data"), Ok(plain.clone()));
@@ -158,11 +161,11 @@ mod tests {
             assert_eq!(read(value), Ok(Mount { options: all, ..plain.clone() }));
         }
         assert_eq!(read("a:b:/data"), Ok(Mount { host: "a:b".into(), ..plain }));
+        let bytes = mount(OsStr::from_bytes(b"\xff:/data").to_owned()).unwrap().host;
+        assert_eq!(bytes.as_os_str().as_bytes(), b"\xff");
         for (wrong, why) in [
             ("a", "says not where the guest sees it"),
             ("a:ro", "says not where the guest sees it"),
-        let bytes = mount(OsStr::from_bytes(b"\xff:/data").to_owned()).unwrap().host;
-        assert_eq!(bytes.as_os_str().as_bytes(), b"\xff");
             (":/data", "names no directory of the host"),
             ("a:data", "must begin with /"),
             ("a:/data:rw", "must begin with /"),

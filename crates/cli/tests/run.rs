@@ -162,7 +162,7 @@ fn a_guest_with_few_addresses_runs_under_a_small_limit() {
         shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_riverrun"), "--address-bits", bits]).arg(&guest).arg("hog");
         Ended::from(shell.output().unwrap())
     };
-    under("32").expect(125, &["RLIMIT_AS", "`Config::address_bits`"]);
+    under("32").expect(125, &["RLIMIT_AS", "(--address-bits)"]);
     let ended = under("26");
     ended.expect(0, &[]);
     let (mebibytes, rest) = ended.stdout.split_once(' ').unwrap();

@@ -116,7 +116,19 @@ fn wrong_options() {
     riverrun(args![format!("--perf-map={here}/none"), guest])
         .expect(125, &["--perf-map: cannot write ", "/none/perf-", ".map: No such file or directory"]);
     riverrun(args!["--memory", "1M", guest]).expect(125, &["tiny.elf: ", "--memory", "--stack"]);
-    riverrun(args!["--address-bits", "26", "--stack", "1G", guest]).expect(125, &["26 bits", "Config::address_bits"]);
+    riverrun(args!["--address-bits", "26", "--stack", "1G", guest])
+        .expect(125, &["26 bits", "raise --address-bits, or lower --stack to half of that"]);
+    riverrun(args!["--address-bits", "26", "--memory", "128M", guest]).expect(125, &["or lower --memory\n"]);
+    for (option, value) in [("--fuel", "-1"), ("--timeout", "-1s"), ("--memory", "-1M"), ("--threads", "-1")] {
+        riverrun([option, value, "a.elf"]).expect(125, &[&format!("invalid value '{value}' for '{option} <")]);
+    }
+    for time in ["18446744073709551615", "99999999999999999999h"] {
+        riverrun(args!["--timeout", time, guest]).expect(42, &[]);
+    }
+    ended(args!["--artifact", folder.path(), guest]).expect(125, &[": is a directory"]);
+    ended(args!["--artifact", "/dev/null", guest]).expect(125, &["cannot read /dev/null: not a regular file"]);
+    let absent = ended(args!["--artifact", "/nope", guest]);
+    assert_eq!(absent.expect(125, &[]).stderr, "riverrun: cannot read /nope: No such file or directory (os error 2)\n");
     for stack in ["0", "4G", "17179869183G"] {
         riverrun(args!["--stack", stack, guest])
             .expect(125, &[&format!("'{stack}' for '--stack <SIZE>': a stack has")]);
@@ -232,6 +244,36 @@ fn a_truncated_program_runs_or_is_refused() {
     }
     // All up to the end of the text; what is behind it is not needed to run.
     assert!(refused > 64 + 56, "{refused}");
+}
+
+/// Options are named as the command has them, not as a host in Rust would set them.
+#[test]
+fn artifacts_and_snapshots_of_other_addresses() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let (artifact, snapshot) = (folder.path().join("tiny.rro"), folder.path().join("snapshot"));
+    ended(args!["compile", "-O0", "-o", artifact, guest]).expect(0, &[]);
+    ended(args!["snapshot", "--fuel=1", "-o", snapshot, guest]).expect(0, &[]);
+    for (args, message) in [
+        (args!["--artifact", artifact, "--address-bits=28", guest], "(--address-bits): compile it for these"),
+        (args!["--from", snapshot, "--address-bits=28", guest], "give both the same --address-bits"),
+        (args!["--from", snapshot, "--memory=1M", guest], "raise --memory\n"),
+        (args!["--from", guest, "--memory=1M", guest], "give what `riverrun snapshot` has written"),
+    ] {
+        let ended = ended(args);
+        ended.expect(125, &[message]);
+        assert!(!ended.stderr.contains("::"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for args in [&["--help"][..], &["--version"], &["run", "--help"], &["compile", "--help"], &["completions", "bash"]]
+    {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ended = Ended::from(plain(args).stdout(full).output().unwrap());
+        ended.expect(125, &["riverrun: ", "No space left on device"]);
+    }
 }
 
 #[test]

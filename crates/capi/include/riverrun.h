@@ -582,6 +582,9 @@ struct riverrun_heap_statistics {
  */
 riverrun_error_t *riverrun_error_new(const char *message) RIVERRUN_NOEXCEPT;
 
+/** Another error that says the same, but has no data of the host; NULL of NULL. */
+riverrun_error_t *riverrun_error_copy(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
 /** Frees the error. NULL is allowed, as for all functions whose names end in _delete. */
 void riverrun_error_delete(riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 

@@ -16,6 +16,12 @@ pub unsafe extern "C" fn riverrun_error_new(message: *const c_char) -> Option<Bo
     guard_value(None, || Some(Some(message.map_or_else(|wrong| wrong, |text| Error::new(ErrorKind::Host, text)))))
 }
 
+/// Another error that says the same, but has no data of the host; NULL of NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_error_copy(error: Option<&Error>) -> Option<Box<Error>> {
+    guard_value(None, || Some(Some(error?.copy())))
+}
+
 /// Frees the error. NULL is allowed, as for all functions whose names end in `_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_delete(error: Option<Box<Error>>) {

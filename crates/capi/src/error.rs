@@ -56,6 +56,19 @@ impl Error {
             data: Owned::NONE,
         })
     }
+
+    /// The same without the host's data.
+    pub(crate) fn copy(&self) -> Box<Error> {
+        Box::new(Error {
+            _failing: SlotError { fail: fail_call },
+            kind: self.kind,
+            message: self.message.clone(),
+            trap: self.trap,
+            frames: self.frames.clone(),
+            status: self.status,
+            data: Owned::NONE,
+        })
+    }
 }
 
 fn frames(backtrace: &[Frame]) -> Vec<FrameText> {

@@ -140,6 +140,7 @@ pub struct Frame {
 }
 
 /// A frame's strings, which live as long as the error.
+#[derive(Clone)]
 pub(crate) struct FrameText {
     pub(crate) pc: u64,
     pub(crate) function: Option<CString>,

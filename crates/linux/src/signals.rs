@@ -60,6 +60,13 @@ struct AlternateStack {
 }
 
 impl AlternateStack {
+    const DISABLE: u32 = 2;
+
+    /// Its flags: whether there is none.
+    fn flags(&self) -> u32 {
+        if self.size == 0 { AlternateStack::DISABLE } else { 0 }
+    }
+
     fn contains(&self, sp: u64) -> bool {
         sp.checked_sub(self.start).is_some_and(|offset| offset != 0 && offset <= self.size)
     }
@@ -103,8 +110,13 @@ impl Registers {
         let [pc, x @ ..]: [u64; 32] = load_words(memory, address)?;
         let f = load_words(memory, address.wrapping_add(256))?;
         let fcsr = memory.read_u32(address.wrapping_add(512))?;
-        Ok(Registers { x: std::array::from_fn(|n| if n == 0 { 0 } else { x[n - 1] }), f, pc, fcsr })
+        Ok(Registers { x: std::array::from_fn(|n| if n == 0 { 0 } else { x[n - 1] }), f, pc: even(pc), fcsr })
     }
+}
+
+/// Where the kernel has a thread go on: the lowest bit of its pc is always 0 (Privileged ISA, `sepc`).
+fn even(pc: u64) -> u64 {
+    pc & !1
 }
 
 /// What sends a signal.
@@ -469,14 +481,14 @@ impl ThreadSignals {
             Sender::Timer(timer) => from_timer(info, timer),
         };
         let context = info.zeros_to(INFO as usize).u64(0).u64(0);
-        let context = context.u64(self.stack.start).u64(0).u64(self.stack.size).u64(blocked);
+        let context = context.u64(self.stack.start).u64(self.stack.flags().into()).u64(self.stack.size).u64(blocked);
         let context = registers.store(context.zeros_to((INFO + REGISTERS) as usize));
         memory.write(frame, &context.zeros_to((INFO + CONTEXT) as usize).into_bytes())?;
 
         registers.x[RA] = SIGNAL_RETURN_ADDRESS;
         registers.x[SP] = frame;
         registers.x[A0..A0 + 3].copy_from_slice(&[number.into(), frame, frame + INFO]);
-        registers.pc = action.handler;
+        registers.pc = even(action.handler);
         let own = if action.flags & SA_NODEFER == 0 { bit(number) } else { 0 };
         self.blocked = (self.blocked | action.mask | own) & !always_open();
         Ok(())
@@ -613,7 +625,6 @@ pub(crate) fn rt_sigreturn(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
     const ON_STACK: u32 = 1;
-    const DISABLE: u32 = 2;
     let [new, old, ..] = call.args;
     let own = &mut call.linux.threads.current_mut().signals;
     let before = own.stack;
@@ -622,7 +633,7 @@ pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
         let [start, flags, size] = load_words(call.memory, new)?;
         let stack = match flags as u32 & !ON_STACK {
             _ if active => return Err(Errno::PERM.into()),
-            DISABLE => AlternateStack::default(),
+            AlternateStack::DISABLE => AlternateStack::default(),
             0 if size < MIN_STACK => return Err(Errno::NOMEM.into()),
             0 => AlternateStack { start, size },
             _ => return Err(Errno::INVAL.into()),
@@ -632,11 +643,7 @@ pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
     if old == 0 {
         return Ok(0);
     }
-    let flags = match before.size {
-        0 => DISABLE,
-        _ if active => ON_STACK,
-        _ => 0,
-    };
+    let flags = if active { ON_STACK } else { before.flags() };
     Layout::new().u64(before.start).u64(flags.into()).u64(before.size).store(call.memory, old)
 }
 

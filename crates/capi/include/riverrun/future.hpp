@@ -195,7 +195,7 @@ template <class R> class Future {
     Result<bool> poll()
     {
         if (error_)
-            return Error(error_.what());
+            return error_.copy();
         bool is_ready = false;
         if (auto *error = riverrun_future_poll(future_.get(), &is_ready))
             return Error(error);
@@ -206,7 +206,7 @@ template <class R> class Future {
     Result<R> get() const
     {
         if (error_)
-            return Error(error_.what());
+            return error_.copy();
         riverrun_value_t value = {};
         if (auto *error = riverrun_future_results(future_.get(), &value, std::is_void_v<R> ? 0 : 1))
             return Error(error);

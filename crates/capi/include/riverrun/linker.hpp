@@ -170,6 +170,9 @@ template <class Call> inline riverrun_error_t *caught(Call &&call) noexcept
 #if RIVERRUN_EXCEPTIONS
     try {
         return call();
+    } catch (const Exception &thrown) {
+        // Who holds the exception may throw it again.
+        return thrown.error() ? thrown.error().copy().release() : riverrun_error_new(thrown.what());
     } catch (const std::exception &thrown) {
         return riverrun_error_new(thrown.what());
     } catch (...) {
@@ -510,7 +513,7 @@ class Linker {
     Result<Machine> instantiate(const Program &program, const riverrun_linux_t *granted) const
     {
         if (error_)
-            return Error(error_.what());
+            return error_.copy();
         riverrun_machine_t *machine;
         if (auto *error = riverrun_machine_new(linker_.get(), program.get(), granted, &machine))
             return Error(error);
@@ -520,7 +523,7 @@ class Linker {
     Result<Machine> instantiate_from(const Snapshot &snapshot, const riverrun_linux_t *granted) const
     {
         if (error_)
-            return Error(error_.what());
+            return error_.copy();
         riverrun_machine_t *machine;
         if (auto *error = riverrun_machine_from_snapshot(linker_.get(), snapshot.get(), granted, &machine))
             return Error(error);
@@ -530,7 +533,7 @@ class Linker {
     Result<Pool> pool(const Snapshot &snapshot, const riverrun_linux_t *granted, std::size_t idle) const
     {
         if (error_)
-            return Error(error_.what());
+            return error_.copy();
         riverrun_pool_t *pool;
         if (auto *error = riverrun_pool_new(linker_.get(), snapshot.get(), granted, idle, &pool))
             return Error(error);

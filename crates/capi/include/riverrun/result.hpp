@@ -71,6 +71,9 @@ class Error {
         return frames;
     }
 
+    /// Another one that says the same.
+    Error copy() const noexcept { return Error(riverrun_error_copy(error_)); }
+
     /// The C API's error, given up.
     riverrun_error_t *release() noexcept { return std::exchange(error_, nullptr); }
 

@@ -220,7 +220,9 @@ impl FileHandle for OpenedFile {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let read = there(self.of.0.table.read)?;
         // SAFETY: what the host has given with its data; path and buffer are there as long as the call.
-        moved(serve(|| unsafe { read(self.of.data(), self.path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len(), at) }))
+        moved(serve(|| unsafe {
+            read(self.of.data(), self.path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len(), at)
+        }))
     }
 
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {

@@ -38,7 +38,8 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_name = "N", value_parser = count::<0>, default_value = "1", allow_negative_numbers = true)]
     discard: usize,
     /// Be content with 5 runs after this time, if --runs does not say how many.
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "60s", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "60s")]
+    #[arg(allow_hyphen_values = true)]
     time: Duration,
     /// Differences that do not matter. Where code happens to lie in memory makes as much.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1", allow_hyphen_values = true)]

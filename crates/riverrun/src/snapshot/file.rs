@@ -349,8 +349,8 @@ impl Snapshot {
         Ok(contents.restore(pages, program)?)
     }
 
-    /// Writes [`Snapshot::to_bytes`] to a file. A file that is there is replaced in one step; a pipe or device is written
-    /// to.
+    /// Writes [`Snapshot::to_bytes`] to a file. A file that is there is replaced in one step; a pipe or device is
+    /// written to.
     ///
     /// # Errors
     /// [`Error::Output`] names the file.

@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
             }
             let hash = names::hash(name);
             if hash < names::FIRST_HASH {
-                return Err(wrong(Problem::HashReserved { hash }));
+                return Err(wrong(Problem::HashReserved { hash, limit: names::FIRST_HASH }));
             }
             if let Some(&other) = by_hash.get(&hash) {
                 return Err(wrong(Problem::HashCollision { hash, other: calls[other].name.clone() }));

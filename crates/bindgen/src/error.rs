@@ -143,10 +143,12 @@ pub enum Problem {
         other: String,
     },
     /// A name whose CRC-32 would be taken for the number of a system call.
-    #[error("the name's hash is {hash}, which is among the numbers of system calls (below {limit})", limit = crate::names::FIRST_HASH)]
+    #[error("the name's hash is {hash}, which is among the numbers of system calls (below {limit})")]
     HashReserved {
         /// The hash.
         hash: u32,
+        /// The least that is not among them.
+        limit: u32,
     },
     /// A list names a call that the description does not have.
     #[error("there is no call `{name}`")]

@@ -370,7 +370,7 @@ typedef int32_t (*riverrun_file_rename_t)(void *data, const char *from, const ch
 /**
  * A file system that the host implements. Paths are relative to the path at which the guest sees it, without ., .. and
  * slashes at either end; its root is "". riverrun calls these functions on the threads that run guests, so machines on
- * several threads call them concurrently; a guest waits for its call.
+ * several threads call them concurrently; a guest waits for its call, and its machine cannot be used meanwhile.
  */
 struct riverrun_file_system {
     /** What is at a path. */
@@ -391,7 +391,7 @@ struct riverrun_file_system {
     riverrun_file_rename_t rename;
 };
 
-/** Takes what a guest writes. */
+/** Takes what a guest writes. It cannot use the machine that writes, but others. */
 typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
 
 /**
@@ -974,10 +974,7 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run_for(riverrun_machine_t 
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_fuel(riverrun_machine_t *machine,
     uint64_t instructions) RIVERRUN_NOEXCEPT;
 
-/**
- * The instructions that the guest may still execute, as of the last run or call; RIVERRUN_UNLIMITED without a
- * limit.
- */
+/** The instructions that the guest may still execute; RIVERRUN_UNLIMITED without a limit. */
 uint64_t riverrun_machine_fuel(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**

@@ -114,7 +114,7 @@ impl From<riverrun::Error> for Box<Error> {
             E::Snapshot(_) => ErrorKind::Snapshot,
             E::Config(_) | E::AddressSpace { .. } => ErrorKind::Config,
             E::Resource { .. } => ErrorKind::Resource,
-            E::Map(_) | E::Fault(_) | E::Pointer(_) => ErrorKind::Memory,
+            E::Map(_) | E::Fault(_) | E::String(_) => ErrorKind::Memory,
             E::Heap(_) => ErrorKind::Heap,
             E::Trap(_) => ErrorKind::Trap,
             E::Lost { .. } => ErrorKind::Lost,
@@ -190,8 +190,8 @@ impl From<riverrun_linux::Error> for Box<Error> {
     }
 }
 
-impl From<riverrun::PointerError> for Box<Error> {
-    fn from(error: riverrun::PointerError) -> Box<Error> {
+impl From<riverrun::StringError> for Box<Error> {
+    fn from(error: riverrun::StringError) -> Box<Error> {
         riverrun::Error::from(error).into()
     }
 }

@@ -401,7 +401,8 @@ fn a_reset_leads_behind_other_states() {
     let data = tempfile::tempdir().unwrap();
     let (machine, _) = holding(data.path(), "private");
     let saved = machine.data().save().unwrap();
-    let others = ["other", "another"].map(|arg| Linux::builder().args([arg]).env("NAME", arg).build().save().unwrap());
+    let others = ["other", "another"]
+        .map(|arg| Linux::builder().args([arg]).env("NAME", arg).virtual_time(true).build().save().unwrap());
     let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
     let mut linux = builder.restore(&saved).unwrap();
     for _ in 0..2 {

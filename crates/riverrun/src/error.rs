@@ -73,9 +73,9 @@ pub enum Error {
     /// A guest address that the host was to access is not mapped so.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// A guest pointer that the host was to follow leads to nothing of its type.
+    /// A guest address leads to no string.
     #[error(transparent)]
-    Pointer(#[from] crate::boundary::pointer::PointerError),
+    String(#[from] crate::memory::StringError),
     /// The heap was not used as it can be.
     #[error(transparent)]
     Heap(#[from] crate::heap_error::HeapError),

@@ -89,7 +89,7 @@ pub use initialization::InitializationOver;
 pub use limits::CallLimits;
 pub use linker::Linker;
 pub use machine::{InterruptHandle, Machine};
-pub use memory::Memory;
+pub use memory::{Memory, StringError};
 pub use program::Program;
 pub use resuming::{CallAsync, DynCallAsync, RunAsync};
 #[cfg(feature = "compile")]

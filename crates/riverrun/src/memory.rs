@@ -9,7 +9,21 @@ use std::ptr::{self, NonNull};
 
 use riverrun_vm::{Fault, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, Region, Window};
 
-use crate::boundary::pointer::{PointerError, Str};
+/// Why a guest address leads to no string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StringError {
+    /// It is not readable up to its end.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// It is longer than the limit.
+    #[error("no zero byte ends the string at {address:#x} within {limit} bytes")]
+    Endless {
+        /// Where it begins.
+        address: u64,
+        /// The most bytes that it may have.
+        limit: u64,
+    },
+}
 
 /// A machine's memory. Addresses are guest addresses; the host may read and write what the guest
 /// may, and nothing else.
@@ -154,11 +168,12 @@ impl Memory {
     /// memory.write(0x20_0000, b"hello")?;
     /// assert_eq!(memory.c_string(0x20_0000, 5)?, b"hello");
     /// let error = memory.c_string(0x20_0000, 4).unwrap_err();
-    /// assert_eq!(error.to_string(), "the pointer 0x200000: no zero byte ends the string within 4 bytes");
+    /// assert_eq!(error.to_string(), "no zero byte ends the string at 0x200000 within 4 bytes");
     /// # Ok::<(), riverrun::Error>(())
     /// ```
-    pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], PointerError> {
-        Str::new(address).bytes_within(self, limit)
+    pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], StringError> {
+        let end = self.zero_within(address, limit.saturating_add(1))?;
+        Ok(self.slice(address, end.ok_or(StringError::Endless { address, limit })?)?)
     }
 
     /// Bytes in front of the first zero among `count` bytes, if one is there.

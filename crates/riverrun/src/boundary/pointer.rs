@@ -8,7 +8,7 @@ use riverrun_program::Scalar;
 use riverrun_vm::Fault;
 
 use crate::boundary::value::GuestValue;
-use crate::memory::Memory;
+use crate::memory::{Memory, StringError};
 use crate::values::NoView;
 
 /// The longest string without a length that a guest can pass, in bytes.
@@ -297,13 +297,10 @@ impl Str {
     /// # Errors
     /// If they are not readable, or more than [`STRING_MAX`].
     pub fn bytes(self, memory: &Memory) -> Result<&[u8], PointerError> {
-        self.bytes_within(memory, STRING_MAX)
-    }
-
-    pub(crate) fn bytes_within(self, memory: &Memory, limit: u64) -> Result<&[u8], PointerError> {
-        let end = memory.zero_within(self.0.address, limit.saturating_add(1)).map_err(|fault| self.0.fault(fault))?;
-        let len = end.ok_or_else(|| self.0.error(Problem::Endless { limit }))?;
-        memory.slice(self.0.address, len).map_err(|fault| self.0.fault(fault))
+        memory.c_string(self.0.address, STRING_MAX).map_err(|error| match error {
+            StringError::Fault(fault) => self.0.fault(fault),
+            StringError::Endless { limit, .. } => self.0.error(Problem::Endless { limit }),
+        })
     }
 
     /// Its text.

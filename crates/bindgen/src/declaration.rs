@@ -12,6 +12,7 @@ use lang_c::span::Node;
 
 use crate::error::Problem;
 use crate::names;
+use crate::reserved;
 use crate::scope::Scope;
 use crate::syntax;
 use crate::types::{CHAR, Field, Record, STANDARD, Scalar, Type};
@@ -99,7 +100,7 @@ impl Types {
             let base = Qualified(base.clone(), specifiers.constant);
             let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node.declarator.node)?;
             let name = name.unwrap_or_default();
-            names::reserve_global(&name)?;
+            reserved::check_global(&name)?;
             // `typedef struct node node` is no second one.
             let known = match &ty {
                 Type::Record(record) => names::bare(&record.name),
@@ -132,7 +133,7 @@ impl Types {
     /// Adds a name of a struct, union or enum.
     fn write(&mut self, name: &str) -> Result<()> {
         let bare = names::bare(name);
-        names::reserve_global(bare)?;
+        reserved::check_global(bare)?;
         if self.named.contains_key(bare) {
             return Err(Problem::BadName(format!("the type `{bare}` is declared already")));
         }
@@ -242,7 +243,7 @@ impl Types {
                     name.push('_');
                 }
             }
-            names::reserve(&name)?;
+            reserved::check(&name)?;
             if self.named.contains_key(&name) {
                 let why = "is a type's, which the parameter would hide".to_owned();
                 return Err(Problem::NameReserved { name, why });
@@ -398,7 +399,7 @@ impl Types {
                 let base = Qualified(base.clone(), specifiers.constant);
                 let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node)?;
                 let name = name.unwrap_or_default();
-                names::reserve(&name)?;
+                reserved::check(&name)?;
                 scope.add(&name, &[names::for_c(&name), names::for_rust(&name)])?;
                 fields.push(Field { name, ty });
             }
@@ -419,7 +420,7 @@ impl Types {
         }
         for enumerator in &kind.enumerators {
             let name = &enumerator.node.identifier.node.name;
-            names::reserve_global(name)?;
+            reserved::check_global(name)?;
             if self.named.contains_key(name) {
                 return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
             }

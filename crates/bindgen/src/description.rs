@@ -12,6 +12,7 @@ use crate::abi::{self, Convention};
 use crate::declaration::{Parameter, Prototype, Types};
 use crate::error::{Error, Problem};
 use crate::names;
+use crate::reserved;
 use crate::types::{Record, Type};
 
 /// An API: the functions of the host that a guest can call.
@@ -151,7 +152,7 @@ impl<'a> Reader<'a> {
                 return Err(wrong(Problem::HashCollision { hash, other: calls[other].name.clone() }));
             }
             let Prototype { symbol, result, parameters } = types.prototype(&text).map_err(wrong)?;
-            names::reserve_symbol(&symbol).map_err(wrong)?;
+            reserved::check_symbol(&symbol).map_err(wrong)?;
             let plain = names::plain(&symbol);
             let stubs = [symbol.clone(), names::inline(&symbol), names::direct(&symbol)];
             if let Some((other, stub)) = stubs.iter().find_map(|stub| Some((types.holder(stub)?, stub))) {

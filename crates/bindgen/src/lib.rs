@@ -63,6 +63,7 @@ mod host_cpp;
 mod host_rust;
 mod names;
 mod output;
+mod reserved;
 mod scope;
 mod sdk;
 mod syntax;

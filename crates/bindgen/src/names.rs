@@ -1,7 +1,5 @@
 //! Names of calls: hashes, rules for valid names, names of stubs.
 
-use crate::error::Problem;
-
 /// Hashes below this are refused: they could be numbers of system calls.
 pub(crate) const FIRST_HASH: u32 = 100_000;
 
@@ -102,45 +100,13 @@ pub(crate) fn bare(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }
 
-/// Why nothing can have this name, if so: generated code has names that begin so.
-pub(crate) fn reserve(name: &str) -> Result<(), Problem> {
-    let is_ours = name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("riverrun"));
-    let why = "begins with `riverrun`, as names of generated code do".to_owned();
-    if is_ours { Err(Problem::NameReserved { name: name.to_owned(), why }) } else { Ok(()) }
-}
-
-/// Why no type, function or constant of a header can have this name, if so.
-pub(crate) fn reserve_global(name: &str) -> Result<(), Problem> {
-    reserve(name)?;
-    let why = match name {
-        "std" => "is the standard library's in C++",
-        _ if CPP_KEYWORDS.binary_search(&name).is_ok() => "is a keyword of C++",
-        _ => return Ok(()),
-    };
-    Err(Problem::NameReserved { name: name.to_owned(), why: why.to_owned() })
-}
-
-/// Why a call cannot have this name in C, if so: it and those of its inline stubs are written as they are.
-pub(crate) fn reserve_symbol(symbol: &str) -> Result<(), Problem> {
-    reserve_global(symbol)?;
-    for stub in [symbol.to_owned(), inline(symbol), direct(symbol)] {
-        let is_keyword = STUB_KEYWORDS.contains(&&*stub) || CPP_KEYWORDS.binary_search(&&*stub).is_ok();
-        // There is no writing them in Rust.
-        if is_keyword || matches!(&*stub, "self" | "Self" | "super" | "crate" | "_") {
-            let why = format!("makes `{stub}` the name of a function, which is a keyword");
-            return Err(Problem::NameReserved { name: symbol.to_owned(), why });
-        }
-    }
-    Ok(())
-}
-
 /// The name of a call without `sys_`, for hosts and for Rust.
 pub(crate) fn plain(symbol: &str) -> &str {
     symbol.strip_prefix("sys_").filter(|rest| rest.starts_with(|c: char| !c.is_ascii_digit())).unwrap_or(symbol)
 }
 
 /// Keywords of C that a call's name becomes with `i` or `d` in front.
-const STUB_KEYWORDS: [&str; 6] = ["default", "do", "double", "if", "inline", "int"];
+pub(crate) const STUB_KEYWORDS: [&str; 6] = ["default", "do", "double", "if", "inline", "int"];
 
 /// What the code of C++ hosts names where it uses the types of a description; also `a0`, `a1`, ..
 const CPP_GENERATED: [&str; 8] = ["Class", "Linker", "api", "caller", "link", "link_client", "link_server", "linker"];
@@ -176,7 +142,7 @@ pub(crate) const C_KEYWORDS: &[&str] = &[
 ];
 
 /// Keywords of C++ that are not keywords of C (those a declaration cannot have as names), sorted.
-const CPP_KEYWORDS: &[&str] = &[
+pub(crate) const CPP_KEYWORDS: &[&str] = &[
     "alignas",
     "alignof",
     "and",

@@ -1,7 +1,7 @@
 //! Structures by value: the pieces that the calling convention makes of them (RISC-V ELF psABI, "Hardware
 //! Floating-point Calling Convention").
 
-use std::mem::size_of;
+use std::mem::{align_of, size_of};
 
 use bytemuck::Pod;
 use riverrun_program::{Scalar, Type};
@@ -22,7 +22,7 @@ pub trait Structure: Pod {
 }
 
 /// Makes a structure of numbers one that calls can take and return by value, as C passes it: a `repr(C)` structure
-/// of at most 16 bytes, without gaps (`bytemuck::Pod`). Larger ones go by pointer ([`Ptr`](crate::Ptr)).
+/// of at most 16 bytes and alignment 8, without gaps (`bytemuck::Pod`). Others go by pointer ([`Ptr`](crate::Ptr)).
 ///
 /// ```
 /// use riverrun::bytemuck::{Pod, Zeroable};
@@ -52,6 +52,19 @@ pub trait Structure: Pod {
 /// riverrun::by_value!(Large = [(0, riverrun::Scalar::U64), (8, riverrun::Scalar::U64), (16, riverrun::Scalar::U64)]);
 /// // A structure of more than 16 bytes goes by reference: pass a pointer.
 /// riverrun::Func::<(Large,), ()>::signature();
+/// ```
+///
+/// ```compile_fail
+/// # use riverrun::bytemuck::{Pod, Zeroable};
+/// #[repr(C, align(16))]
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[bytemuck(crate = "riverrun::bytemuck")]
+/// struct Aligned {
+///     a: [u64; 2],
+/// }
+/// riverrun::by_value!(Aligned = [(0, riverrun::Scalar::U64), (8, riverrun::Scalar::U64)]);
+/// // Nor does one go by value that is aligned to more than 8 bytes.
+/// riverrun::Func::<(Aligned,), ()>::signature();
 /// ```
 #[macro_export]
 macro_rules! by_value {
@@ -120,6 +133,8 @@ impl<S: Structure> ByValue<S> {
     /// Registers for its 16 bytes at most.
     const WORDS: usize = {
         assert!(size_of::<S>() <= 16, "a structure of more than 16 bytes goes by reference: pass a pointer");
+        // Such a one would begin with a register of an even number.
+        assert!(align_of::<S>() <= 8, "a structure aligned to more than 8 bytes goes by reference: pass a pointer");
         assert!(size_of::<S>() > 0, "a structure without fields is not passed at all: leave it out");
         let mut at = 0;
         while at < S::FIELDS.len() {

@@ -1,5 +1,6 @@
-//! One guest function as a body: a host function that takes the window's address and the guest address at which to
-//! begin, and returns the code to which its caller goes on, 0 to return to the function's own caller.
+//! One guest function as a body: a host function that takes the guest address at which to begin, and returns the code to
+//! which its caller goes on, 0 to return to the function's own caller. The window's address is in the register in which all
+//! compiled code has it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use crate::analysis::registers::{COUNT, Set, members, sources, written};
 use crate::analysis::{Function, Terminator};
 use crate::lift::Surroundings;
 use crate::quick::ops::Site;
-use crate::quick::registers::{Piece, committed, doubles, pieces};
+use crate::quick::registers::{Piece, committed, doubles, pieces, used};
 use crate::quick::value::{Double, Doubles, Mode, Word};
 
 /// The register with the return address.
@@ -30,9 +31,7 @@ const RA: usize = 1;
 /// What a body refers to by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Name {
-    /// The compiled function that begins at a guest address.
-    Function(u64),
-    /// Its body, for a call by another one.
+    /// The body of the function that begins at a guest address.
     Body(u64),
     /// The function that finds the one at the state's pc.
     Search,
@@ -51,8 +50,8 @@ fn state() -> MemFlagsData {
 
 /// The signature of bodies.
 pub(super) fn signature() -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(I64), AbiParam::new(I64)]);
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.push(AbiParam::new(I64));
     signature.returns.push(AbiParam::new(I64));
     signature
 }
@@ -68,15 +67,13 @@ pub(super) fn lift(
 ) -> Vec<Name> {
     into.signature = signature();
     let pieces = pieces(function, surroundings.liveness(), mode.is_strict);
-    let used = pieces.values().fold(0, |set, piece| {
-        let own = piece.insts.iter().flat_map(|(_, inst)| sources(inst).into_iter().flatten().chain(written(inst)));
-        own.fold(set | piece.needs, |set, register| set | 1 << register)
-    });
+    let used = used(&pieces);
     let mut builder = FunctionBuilder::new(into, context);
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
-    let [base, begin] = *builder.block_params(entry) else { unreachable!("bodies have two parameters") };
+    let begin = builder.block_params(entry)[0];
+    let base = builder.ins().get_pinned_reg(I64);
     let doubles = doubles(&pieces);
     let variables = std::array::from_fn(|register| {
         let kind = if doubles >> register & 1 != 0 { F64 } else { I64 };
@@ -98,6 +95,7 @@ pub(super) fn lift(
         mode,
         pieces: &pieces,
         variables,
+        held: 0,
         doubles: Doubles::new(),
         labels,
         base,
@@ -146,9 +144,11 @@ struct Lifting<'a, 'f, S> {
     mode: Mode,
     pieces: &'a BTreeMap<u64, Piece<'a>>,
     variables: [Option<Place>; COUNT],
+    /// The registers whose variables have their values.
+    held: Set,
     doubles: Doubles,
     labels: BTreeMap<u64, Block>,
-    /// The window's address.
+    /// The window's address: see [`Lifting::arrive`].
     base: Value,
     /// Where the body goes on at the guest address that is its parameter.
     choice: Block,
@@ -166,6 +166,13 @@ struct Lifting<'a, 'f, S> {
 }
 
 impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
+    /// Goes on with a block to which control comes from a call, or from more than one place. The window's address has a
+    /// register of its own, and is copied here rather than kept in another one.
+    fn arrive(&mut self, block: Block) {
+        self.builder.switch_to_block(block);
+        self.base = self.builder.ins().get_pinned_reg(I64);
+    }
+
     fn field(&mut self, field: i64) -> Value {
         let base = self.base;
         self.builder.ins().load(I64, state(), base, field as i32)
@@ -189,9 +196,11 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
                 self.builder.def_var(variable, value);
             }
         }
+        self.held |= registers;
     }
 
     fn commit(&mut self, registers: Set) {
+        debug_assert!(registers & !self.held == 0, "what is uncommitted is held");
         for register in members(registers) {
             let place = self.variables[register].expect("what is dirty was written here");
             let value = self.builder.use_var(place.variable);
@@ -221,15 +230,14 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
     /// Calls compiled code, or a stub of its convention, with all registers committed.
     fn call(&mut self, target: Value) {
         let call = self.reference(Name::Call);
-        let base = self.base;
-        self.builder.ins().call(call, &[base, target]);
+        self.builder.ins().call(call, &[target]);
     }
 
     /// Calls the body of a function, and the code at which it goes on, with all registers committed.
     fn call_body(&mut self, start: u64) {
         let body = self.reference(Name::Body(start));
-        let (base, beginning) = (self.base, self.builder.ins().iconst(I64, 0));
-        let call = self.builder.ins().call(body, &[base, beginning]);
+        let beginning = self.builder.ins().iconst(I64, 0);
+        let call = self.builder.ins().call(body, &[beginning]);
         self.go_on_behind(call);
     }
 
@@ -252,7 +260,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         let found = ins.ins().iadd(table, distance);
         let body = ins.ins().select(is_known, found, missing);
         let beginning = ins.ins().iconst(I64, 0);
-        let call = ins.ins().call_indirect(self.body, body, &[self.base, beginning]);
+        let call = ins.ins().call_indirect(self.body, body, &[beginning]);
         self.go_on_behind(call);
     }
 
@@ -265,7 +273,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         self.builder.switch_to_block(go_on);
         self.call(target);
         self.builder.ins().jump(returned, &[]);
-        self.builder.switch_to_block(returned);
+        self.arrive(returned);
     }
 
     fn return_to(&mut self, target: Value) {
@@ -298,14 +306,13 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         let choice = self.choice;
         self.builder.ins().brif(at, choice, &[at.into()], start, &[]);
         self.builder.switch_to_block(start);
-        self.load(self.pieces[&self.function.start].needs);
-        let label = self.labels[&self.function.start];
-        self.builder.ins().jump(label, &[]);
+        self.go(self.function.start, 0);
     }
 
     fn piece(&mut self, start: u64, piece: &'a Piece<'a>) {
         let label = self.labels[&start];
-        self.builder.switch_to_block(label);
+        self.arrive(label);
+        self.held = piece.held;
         if piece.polls {
             self.poll(start, piece.dirty);
         }
@@ -351,6 +358,9 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
 
     /// The bits of a register.
     fn read(&mut self, register: usize) -> Word {
+        if self.held >> register & 1 == 0 {
+            self.load(1 << register);
+        }
         let place = self.variables[register].expect("it is used");
         let value = self.builder.use_var(place.variable);
         Word::Value(if place.kind == F64 { self.site().bits_of(Double { read: value, exact: value }) } else { value })
@@ -361,6 +371,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         let place = self.variables[register].expect("it is used");
         let value = if place.kind == F64 { self.site().double_of(bits) } else { bits };
         self.builder.def_var(place.variable, value);
+        self.held |= 1 << register;
     }
 
     fn site(&mut self) -> Site<'_, 'f> {
@@ -408,14 +419,15 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
             &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to, dirty),
             &Terminator::Branch { taken, next } => {
                 let condition = if let Word::Flag(flag) = result { flag } else { self.word(result) };
-                let [taken_label, next_label] = [taken, next]
-                    .map(|to| self.labels.get(&to).copied().unwrap_or_else(|| self.builder.create_block()));
-                self.builder.ins().brif(condition, taken_label, &[], next_label, &[]);
-                for (to, label) in [(taken, taken_label), (next, next_label)] {
-                    if !self.labels.contains_key(&to) {
-                        self.builder.switch_to_block(label);
-                        self.go(to, dirty);
-                    }
+                let held = self.held;
+                // Straight to where nothing is to be done before.
+                let straight = [taken, next].map(|to| self.labels.get(&to).filter(|_| self.missing(to) == 0).copied());
+                let labels = straight.map(|label| label.unwrap_or_else(|| self.builder.create_block()));
+                self.builder.ins().brif(condition, labels[0], &[], labels[1], &[]);
+                for (way, to) in [taken, next].into_iter().enumerate().filter(|(way, _)| straight[*way].is_none()) {
+                    self.builder.switch_to_block(labels[way]);
+                    self.held = held;
+                    self.go(to, dirty);
                 }
             }
             &Terminator::Call { target, next } => {
@@ -443,6 +455,8 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
             }
             Terminator::JumpIndirect(targets) => {
                 let target = self.word(result);
+                let missing = targets.inside.iter().fold(0, |missing, &to| missing | self.missing(to));
+                self.load(missing);
                 let target = self.select(target, &targets.inside);
                 self.commit(committed(piece));
                 self.set_field(convention::PC, target);
@@ -480,8 +494,9 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         builder.ins().jump(selector.block, &[target.into(), number.into()]);
         let elsewhere = builder.create_block();
         selector.elsewhere.push(elsewhere);
-        builder.switch_to_block(elsewhere);
-        builder.block_params(selector.block)[0]
+        let target = builder.block_params(selector.block)[0];
+        self.arrive(elsewhere);
+        target
     }
 
     /// Fills the blocks at which jumps by register go on.
@@ -544,17 +559,24 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         self.builder.ins().brif(is_expected, continuation, &[], mismatched, &[]);
     }
 
+    /// What the piece at an address holds, if one is there, and is to be loaded before it.
+    fn missing(&self, to: u64) -> Set {
+        self.pieces.get(&to).map_or(0, |piece| piece.held & !self.held)
+    }
+
     /// Goes on at an address, in this function or another, with these registers uncommitted.
     fn go(&mut self, to: u64, dirty: Set) {
         if let Some(&label) = self.labels.get(&to) {
+            self.load(self.missing(to));
             self.builder.ins().jump(label, &[]);
             return;
         }
         self.commit(dirty & self.surroundings.liveness().live_in(to));
         match self.surroundings.is_function(to) {
             true => {
-                let code = self.address_of(Name::Function(to));
-                self.return_to(code);
+                let body = self.reference(Name::Body(to));
+                let beginning = self.builder.ins().iconst(I64, 0);
+                self.builder.ins().return_call(body, &[beginning]);
             }
             false => self.exit_for_good(to, Reason::Step),
         }
@@ -575,7 +597,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
             switch.set_entry(at.into(), block);
         }
 
-        self.builder.switch_to_block(self.mismatched);
+        self.arrive(self.mismatched);
         self.builder.set_cold_block(self.mismatched);
         let ra = self.field(convention::slot(RA as u8));
         let target = self.builder.ins().band_imm_s(ra, !1);
@@ -594,10 +616,8 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
         self.return_to(zero);
 
         for (at, block) in continuations.into_iter().chain([(function.start, start)]) {
-            self.builder.switch_to_block(block);
-            if let Some(piece) = self.pieces.get(&at) {
-                self.load(piece.needs);
-            }
+            self.arrive(block);
+            self.held = 0;
             self.go(at, 0);
         }
     }

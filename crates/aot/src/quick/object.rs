@@ -49,7 +49,16 @@ const FEATURES: [(&str, &str); 12] = [
 fn target(options: &CompileOptions, level: &str) -> Result<OwnedTargetIsa, CompileError> {
     let error = |error: &dyn std::fmt::Display| CompileError::Cranelift(error.to_string());
     let mut flags = settings::builder();
-    for (name, value) in [("opt_level", level), ("enable_verifier", "false"), ("unwind_info", "false")] {
+    let settings = [
+        ("opt_level", level),
+        ("enable_verifier", "false"),
+        ("unwind_info", "false"),
+        // r15, which has the window's address.
+        ("enable_pinned_reg", "true"),
+        // Tail calls need them.
+        ("preserve_frame_pointers", "true"),
+    ];
+    for (name, value) in settings {
         flags.set(name, value).map_err(|problem| error(&problem))?;
     }
     let mut builder = isa::lookup_by_name("x86_64").map_err(|problem| error(&problem))?;
@@ -179,7 +188,6 @@ fn body(lifted: Lifted, isa: &dyn TargetIsa, context: &mut Context) -> Result<Op
 /// The symbol of what a body refers to.
 fn symbol(names: &Names, name: &Name) -> String {
     match *name {
-        Name::Function(start) => names.of(start),
         Name::Body(start) => body_of(names, start),
         Name::Search => searcher(names),
         Name::SearchBody => thunks::SEARCH.to_owned(),

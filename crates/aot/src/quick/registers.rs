@@ -1,5 +1,7 @@
-//! Which guest registers a body has in host registers: what it loads where it begins and behind calls, and what it commits
-//! where control leaves it.
+//! Which guest registers a body has in host registers: what it loads, and where, and what it commits where control leaves it.
+//!
+//! A register that is not held is loaded where it is read: behind a call, few of those that are read some day are read before
+//! the next one. Loops hold what goes around them, which is loaded before them.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,9 @@ pub(super) struct Piece<'a> {
     /// Registers that are read where the block ends.
     pub(super) live_out: Set,
     /// Registers whose value the body needs where the piece begins.
-    pub(super) needs: Set,
+    needs: Set,
+    /// Those of them that are in host registers there.
+    pub(super) held: Set,
     /// Registers that may be uncommitted where it begins, and where it ends.
     pub(super) dirty: Set,
     pub(super) dirty_at_end: Set,
@@ -61,7 +65,13 @@ pub(super) fn pieces<'a>(function: &'a Function, liveness: &Liveness, is_strict:
     }
     find_dirty(&mut pieces);
     find_needs(&mut pieces, liveness);
+    find_held(&mut pieces, function.start);
     pieces
+}
+
+/// Registers that the instructions of a body, and what commits at its exits, use.
+pub(super) fn used(pieces: &BTreeMap<u64, Piece<'_>>) -> Set {
+    pieces.values().fold(0, |set, piece| set | piece.needs | touched(piece))
 }
 
 /// Registers that are read as doubles somewhere.
@@ -75,7 +85,7 @@ pub(super) fn doubles(pieces: &BTreeMap<u64, Piece<'_>>) -> Set {
 fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, pieces: &mut BTreeMap<u64, Piece<'a>>) {
     let (mut begin, mut first) = (start, 0);
     let mut add = |begin: u64, insts: &'a [(u64, Inst)], end: Terminator, live_out: Set| {
-        pieces.insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, dirty: 0, dirty_at_end: 0 });
+        pieces.insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, held: 0, dirty: 0, dirty_at_end: 0 });
     };
     for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
         if atomic_bytes(inst).is_some() && index != first {
@@ -88,7 +98,9 @@ fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, piece
             (begin, first) = (next, index + 1);
         }
     }
-    let rest = &block.insts[first..];
+    // Where a return goes, its caller finds out.
+    let last = block.insts.len() - usize::from(matches!(block.end, Terminator::Return));
+    let rest = &block.insts[first..last];
     match &block.end {
         // The block that follows is the next piece.
         Terminator::Next(to) if rest.is_empty() && first != 0 && *to == begin => {}
@@ -158,6 +170,50 @@ fn find_needs(pieces: &mut BTreeMap<u64, Piece<'_>>, liveness: &Liveness) {
             }
         }
         if !has_grown {
+            return;
+        }
+    }
+}
+
+/// Registers that a piece reads or writes.
+fn touched(piece: &Piece<'_>) -> Set {
+    let insts = piece.insts.iter().map(|(_, inst)| inst);
+    let registers = insts.flat_map(|inst| sources(inst).into_iter().flatten().chain(written(inst)));
+    registers.fold(0, |set, register| set | 1 << register)
+}
+
+/// Finds what is held: what every way to a piece has in host registers, or, where a loop begins, any way around the loop; and
+/// what is uncommitted. The other ways load what they do not have.
+fn find_held(pieces: &mut BTreeMap<u64, Piece<'_>>, start: u64) {
+    // From where control comes to a piece; what comes from elsewhere has nothing in host registers.
+    let mut ways: BTreeMap<u64, Vec<Option<u64>>> = BTreeMap::new();
+    for (&from, piece) in pieces.iter() {
+        for to in piece.end.successors() {
+            ways.entry(to).or_default().push((!comes_back(&piece.end)).then_some(from));
+        }
+    }
+    ways.entry(start).or_default().push(None);
+    // All that is needed, at first, and then less.
+    pieces.values_mut().for_each(|piece| piece.held = piece.needs);
+    loop {
+        let mut has_shrunk = false;
+        let starts: Vec<u64> = pieces.keys().copied().collect();
+        for start in starts {
+            let at_end = |from: u64| pieces[&from].held | touched(&pieces[&from]);
+            let ways = ways.get(&start).map_or(&[][..], |ways| ways);
+            let around = ways.iter().flatten().filter(|from| **from >= start).map(|&from| at_end(from));
+            let held = around.reduce(|one, other| one | other).unwrap_or_else(|| {
+                let each = ways.iter().map(|from| from.map_or(0, at_end));
+                each.reduce(|one, other| one & other).unwrap_or(0)
+            });
+            let piece = &pieces[&start];
+            let held = (held | piece.dirty) & piece.needs;
+            if held != piece.held {
+                has_shrunk = true;
+                pieces.get_mut(&start).expect("it is one of them").held = held;
+            }
+        }
+        if !has_shrunk {
             return;
         }
     }

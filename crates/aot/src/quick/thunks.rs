@@ -11,14 +11,14 @@ use riverrun_vm::{PINNED_REGISTERS, Reason};
 /// The symbol of the code that commits the pinned registers, calls the body in r10, at the guest address in r11, and goes
 /// on where it says.
 pub(super) const ENTER: &str = "riverrun_quick_enter";
-/// The symbol of the function that bodies call with the window's address and the compiled code to call.
+/// The symbol of the function that bodies call with the compiled code to call.
 pub(super) const CALL: &str = "riverrun_quick_call";
 
 /// The symbol of what bodies call where they find no body: it returns the function that finds the code at the state's pc.
 pub(super) const SEARCH: &str = "riverrun_quick_search";
 
-/// What bodies and their callers preserve for each other, by the host's convention.
-const PRESERVED: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
+/// What bodies and their callers preserve for each other, by the host's convention; r15 has the window's address in both.
+const PRESERVED: [&str; 5] = ["rbx", "rbp", "r12", "r13", "r14"];
 
 /// The assembly of [`ENTER`], [`CALL`] and [`SEARCH`], by the symbol of the search function.
 pub(crate) fn assembly(searcher: &str) -> String {
@@ -37,8 +37,7 @@ pub(crate) fn assembly(searcher: &str) -> String {
 .hidden {ENTER}
 .balign 64
 {ENTER}:
-{commit}mov rdi, r15
-mov rsi, r11
+{commit}mov rdi, r11
 call r10
 mov r10, rax
 {load}test r10, r10
@@ -49,8 +48,7 @@ ret
 .hidden {CALL}
 .balign 64
 {CALL}:
-{push}mov r15, rdi
-mov r10, rsi
+{push}mov r10, rdi
 {load}call r10
 {commit}{pop}ret
 .globl {SEARCH}
@@ -118,8 +116,8 @@ pub(super) fn beginning(alignment: usize) -> Beginning {
     code.return_beginning();
     // The last instructions before the body, of which int3 fills the space.
     let mut direct = Code(Vec::new());
-    // cmp rsp, [rdi + limit]
-    direct.field([0x48, 0x3b, 0xa7], convention::STACK_LIMIT);
+    // cmp rsp, [r15 + limit]
+    direct.field([0x49, 0x3b, 0xa7], convention::STACK_LIMIT);
     // jb .. to the refusal
     direct.0.extend([0x72, 0]);
     let body = (code.0.len() + direct.0.len()).next_multiple_of(alignment);

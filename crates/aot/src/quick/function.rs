@@ -200,7 +200,7 @@ impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
     }
 
     fn commit(&mut self, registers: Set) {
-        debug_assert!(registers & !self.held == 0, "what is uncommitted is held");
+        assert!(registers & !self.held == 0, "what is uncommitted is held");
         for register in members(registers) {
             let place = self.variables[register].expect("what is dirty was written here");
             let value = self.builder.use_var(place.variable);

@@ -1,4 +1,4 @@
-//! The code between bodies, which have the host's convention, and the convention of compiled code.
+//! The code between the convention of bodies and that of compiled code.
 //!
 //! Each function begins with code that tests the host's stack, as all compiled functions do, and enters its body by
 //! [`ENTER`]; bodies call other bodies directly, and all other code by [`CALL`]. Both are part of the artifact's tables.
@@ -17,7 +17,7 @@ pub(super) const CALL: &str = "riverrun_quick_call";
 /// The symbol of what bodies call where they find no body: it returns the function that finds the code at the state's pc.
 pub(super) const SEARCH: &str = "riverrun_quick_search";
 
-/// What bodies and their callers preserve for each other, by the host's convention; r15 has the window's address in both.
+/// What bodies preserve for their callers: as functions of the host do, but for r15, which has the window's address always.
 const PRESERVED: [&str; 5] = ["rbx", "rbp", "r12", "r13", "r14"];
 
 /// The assembly of [`ENTER`], [`CALL`] and [`SEARCH`], by the symbol of the search function.

@@ -85,7 +85,8 @@ pub(super) fn doubles(pieces: &BTreeMap<u64, Piece<'_>>) -> Set {
 fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, pieces: &mut BTreeMap<u64, Piece<'a>>) {
     let (mut begin, mut first) = (start, 0);
     let mut add = |begin: u64, insts: &'a [(u64, Inst)], end: Terminator, live_out: Set| {
-        pieces.insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, held: 0, dirty: 0, dirty_at_end: 0 });
+        pieces
+            .insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, held: 0, dirty: 0, dirty_at_end: 0 });
     };
     for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
         if atomic_bytes(inst).is_some() && index != first {

@@ -61,15 +61,17 @@ impl Ready {
         }
     }
 
-    /// Saves the guest's position.
+    /// Saves the guest's position. Functions begin with nothing reserved.
     pub(crate) fn take_position(&mut self, state: &mut VmContext) {
+        state.hart.reservation = u64::MAX;
         state.own_slots = state.hart.slots;
         (self.pc, self.sp) = (state.hart.pc, state.hart.x(SP));
         self.has_position = true;
     }
 
-    /// Restores the position that calls have changed.
+    /// Restores the position that calls have changed. What they have reserved is so no more.
     pub(crate) fn put_back(&self, state: &mut VmContext) {
         (state.hart.pc, state.hart.slots) = (self.pc, state.own_slots);
+        state.hart.reservation = u64::MAX;
     }
 }

@@ -293,7 +293,7 @@ impl<T> Call<T> {
             }
             Instance::forget_ready(instance);
             let state = (*at).state;
-            let saved = Saved::of(Instance::window(instance), false);
+            let saved = Saved::of(Instance::window(instance), false, Instance::kept(instance));
             let lost = KeptLost::of(&raw mut (*at).lost);
             // Calls that a host function makes while the guest waits keep its registers.
             let was_suspended = std::mem::replace(&mut (*at).is_suspended, true);

@@ -19,12 +19,24 @@ use crate::registers::RA;
 /// the making of an error.
 const HOST_STACK_RESERVE: usize = 64 << 10;
 
+/// What stays as a call leaves it. The float environment is a thread's (psABI, "Floating-point Register Convention"), so
+/// functions that are called one after another share it, and each begins with nothing reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// The call interrupts the guest, which sees nothing of it.
+    Nothing,
+    /// The rounding mode: the program does not look at accrued exceptions, and not every engine counts them.
+    Mode,
+    Environment,
+}
+
 /// The context before a call. Dropping restores it, also in a panic: suspended engines rely on it.
 pub(crate) struct Saved {
     window: *mut Window,
     /// The owner of the predictions that the suspended engine uses, if there is one.
     owner: Option<u64>,
     hart: Hart,
+    kept: Kept,
     /// Instructions executed before the call.
     instructions: u64,
     exit: EngineContext,
@@ -34,15 +46,15 @@ impl Saved {
     /// # Safety
     /// The window outlives the result, and is not borrowed when that is made and dropped. `is_nested` if an engine is
     /// suspended on it, which continues once the result is dropped.
-    pub(crate) unsafe fn of(window: *mut Window, is_nested: bool) -> Saved {
+    pub(crate) unsafe fn of(window: *mut Window, is_nested: bool, kept: Kept) -> Saved {
         // SAFETY: as the caller promises.
         let borrowed = unsafe { &mut *window };
         let owner = is_nested.then(|| borrowed.predictions_owner());
         let state = borrowed.state_mut();
         let instructions = state.instructions();
         let hart = state.hart.clone();
-        state.hart.instret = instructions;
-        Saved { window, owner, hart, instructions, exit: state.exit.clone() }
+        (state.hart.instret, state.hart.reservation) = (instructions, u64::MAX);
+        Saved { window, owner, hart, kept, instructions, exit: state.exit.clone() }
     }
 }
 
@@ -60,7 +72,14 @@ impl Drop for Saved {
         let tables = if self.owner.is_some() { self.exit.tables } else { state.exit.tables };
         let now = state.hart.instret;
         let executed = now.wrapping_sub(self.instructions);
+        let (frm, fflags) = (state.hart.frm, state.hart.fflags);
         state.hart = self.hart.clone();
+        if self.kept != Kept::Nothing {
+            (state.hart.frm, state.hart.reservation) = (frm, u64::MAX);
+        }
+        if self.kept == Kept::Environment {
+            state.hart.fflags = fflags;
+        }
         state.exit = EngineContext { tables, ..self.exit.clone() };
         match state.exit.count_base {
             0 => state.hart.instret = now,
@@ -171,7 +190,7 @@ impl<T> Instance<T> {
             if !is_nested {
                 Self::forget_ready(this);
             }
-            let saved = Saved::of(Self::window(this), is_nested);
+            let saved = Saved::of(Self::window(this), is_nested, Self::kept(this));
             let fuel = match is_nested {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,
@@ -208,6 +227,21 @@ impl<T> Instance<T> {
                 (Ended::Returned, results) => Ok(exchange.take(&results)),
                 (Ended::Exited(status), _) => Err(Error::Exited { status }),
                 (Ended::Waits | Ended::Cut, _) => unreachable!("these calls cannot wait, and are in no slice"),
+            }
+        }
+    }
+
+    /// What stays as a call leaves it that begins now.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    pub(crate) unsafe fn kept(this: NonNull<Self>) -> Kept {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match Self::depth(this) != 0 || (*this.as_ptr()).is_suspended {
+                true => Kept::Nothing,
+                false if (*this.as_ptr()).program.code().touches_float_environment() => Kept::Environment,
+                false => Kept::Mode,
             }
         }
     }

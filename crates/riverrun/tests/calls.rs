@@ -572,6 +572,33 @@ fn float_exceptions_are_the_guests_own() {
     });
 }
 
+/// The float environment is a thread's: it stays as a call leaves it, in all engines and with any limit. Reservations end
+/// with the call.
+#[test]
+fn functions_that_follow_each_other_share_the_float_environment_and_no_reservation() {
+    const INEXACT: u64 = 1;
+    const UP: u64 = 3;
+    each(|machine| {
+        if machine.program().export("environment").is_none() {
+            return;
+        }
+        for fuel in [None, Some(1_000_000)] {
+            machine.set_fuel(fuel);
+            for (mode, third) in [(UP, 0x3fd5_5555_5555_5556), (0, 0x3fd5_5555_5555_5555)] {
+                machine.set_fcsr(0);
+                call::<_, ()>(machine, "set_mode", (mode,));
+                assert_eq!(call::<_, f64>(machine, "quotient", (1.0, 3.0)).to_bits(), third, "{fuel:?}");
+                let environment = mode << 5 | INEXACT;
+                assert_eq!(call::<_, u64>(machine, "environment", ()), environment, "{fuel:?}");
+                assert_eq!(u64::from(machine.fcsr()), environment, "{fuel:?}");
+                call::<_, ()>(machine, "set_mode", (0_u64,));
+            }
+            call::<_, ()>(machine, "reserve", ());
+            assert_eq!(call::<_, u64>(machine, "store", ()), 1, "{fuel:?}");
+        }
+    });
+}
+
 #[test]
 fn raw_values_are_as_good() {
     each(|machine| {

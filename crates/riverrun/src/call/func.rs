@@ -62,8 +62,10 @@ impl<P: Parameters, R: Returned> Exchange for Typed<P, R> {
 
 /// A function of a guest, made by [`Machine::func`](crate::Machine::func).
 ///
-/// It can be called on every machine of its program. Calls from host functions, and calls while the guest's own run is
-/// suspended, preserve all registers; other calls preserve pc and sp.
+/// It can be called on every machine of its program. Calls preserve all registers. As in C, the rounding mode, and in
+/// programs that use them the accrued exceptions, stay as a call leaves them, except by calls from host functions and calls
+/// while the guest's own run is suspended. Other registers than arguments, ra, sp, gp and tp may hold anything where a
+/// function begins; in the interpreter and in precise code with a limit of fuel, what the guest's own run has in them.
 pub struct Func<P, R> {
     target: Target,
     types: PhantomData<fn(P) -> R>,

@@ -328,6 +328,39 @@ uint64_t exceptions(double x, double divisor) {
                      : "a0", "a1", "fa0", "fa1", "memory");
     return flags;
 }
+
+// The float environment and the reservation, each in a call of its own.
+EXPORT(set_mode, "void (u64)");
+void set_mode(uint64_t mode) {
+    __asm__ volatile("fsrm %0" : : "r"(mode));
+}
+
+EXPORT(quotient, "f64 (f64, f64)");
+double quotient(double x, double divisor) {
+    __asm__ volatile("fdiv.d %0, %0, %1" : "+f"(x) : "f"(divisor));
+    return x;
+}
+
+EXPORT(environment, "u64 ()");
+uint64_t environment(void) {
+    uint64_t environment;
+    __asm__ volatile("frcsr %0" : "=r"(environment));
+    return environment;
+}
+
+static int reserved;
+
+EXPORT(reserve, "void ()");
+void reserve(void) {
+    __asm__ volatile("lr.w t0, (%0)" : : "r"(&reserved) : "t0", "memory");
+}
+
+EXPORT(store, "u64 ()");
+uint64_t store(void) {
+    uint64_t has_failed;
+    __asm__ volatile("sc.w %0, zero, (%1)" : "=&r"(has_failed) : "r"(&reserved) : "memory");
+    return has_failed;
+}
 #endif
 
 void _start(void) {

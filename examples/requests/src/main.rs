@@ -12,6 +12,9 @@ use riverrun_requests::{Handler, Limits, Plugin, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+#[path = "../../output.rs"]
+mod output;
+
 const HELP: &str = "\
 riverrun-requests [OPTIONS]    an HTTP server whose plugin gets a new machine for each request
 
@@ -27,13 +30,7 @@ riverrun-requests [OPTIONS]    an HTTP server whose plugin gets a new machine fo
 ";
 
 fn main() -> ExitCode {
-    match command() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("riverrun-requests: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    output::end("riverrun-requests", command().map_err(|error| error as _))
 }
 
 fn command() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -49,10 +46,7 @@ fn command() -> Result<(), Box<dyn Error + Send + Sync>> {
             Long("rounds") => amount.rounds = parser.value()?.parse::<std::num::NonZero<usize>>()?.get(),
             Long("seconds") => amount.time = Duration::from_secs(parser.value()?.parse()?),
             Long("connections") => amount.connections = parser.value()?.parse::<std::num::NonZero<u32>>()?.get(),
-            Long("help") | Short('h') => {
-                print!("{HELP}");
-                return Ok(());
-            }
+            Long("help") | Short('h') => return Ok(output::print(HELP)?),
             other => return Err(format!("{}; --help lists the options", other.unexpected()).into()),
         }
     }
@@ -64,13 +58,12 @@ fn command() -> Result<(), Box<dyn Error + Send + Sync>> {
         if compiled {
             plugins.insert(0, ("a machine for each, compiled", Plugin::new(true, limits)?));
         }
-        print!("{}", load::measure(&runtime, &plugins, amount)?);
-        return Ok(());
+        return Ok(output::print(&load::measure(&runtime, &plugins, amount)?)?);
     }
     let handler = Arc::new(Handler::Plugin(Plugin::new(compiled, Limits::default())?));
     runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.map_err(|error| format!("{listen}: {error}"))?;
-        println!("http://{}", listener.local_addr()?);
-        match serve(listener, handler).await? {}
+        output::print(&format!("http://{}\n", listener.local_addr()?))?;
+        match serve(listener, handler).await {}
     })
 }

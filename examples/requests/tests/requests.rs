@@ -135,6 +135,27 @@ fn a_long_body_is_refused() {
     assert!(line.starts_with("HTTP/1.1 413 "), "{line}");
 }
 
+/// The status of the answer to these bytes, which are the end of a request.
+fn status_of(address: SocketAddr, rest: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "POST /words HTTP/1.1\r\nhost: x\r\n{rest}").unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut answer = String::new();
+    // Until the server closes the connection.
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_else(|| panic!("{rest:?} has no answer: {answer:?}")).parse().unwrap()
+}
+
+#[test]
+fn a_broken_body_is_a_bad_request() {
+    assert_eq!(status_of(server(&PLUGINS[0].1), "transfer-encoding: chunked\r\n\r\nno number\r\n"), 400);
+}
+
+#[test]
+fn a_body_has_to_come_in_time() {
+    assert_eq!(status_of(server(&PLUGINS[0].1), "content-length: 100\r\n\r\nab"), 408);
+}
+
 /// The arguments of the README's commands.
 fn documented() -> Vec<Vec<&'static str>> {
     let block = include_str!("../README.md").split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
@@ -154,6 +175,40 @@ fn the_command_serves() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert!(status == 200 && page.contains("served"), "{page}");
+}
+
+#[test]
+fn many_connections_do_not_end_the_server() {
+    let script = "ulimit -n 64; exec \"$0\" --listen 127.0.0.1:0";
+    let command = ["-c", script, env!("CARGO_BIN_EXE_riverrun-requests")];
+    let mut server = Command::new("sh").args(command).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address: SocketAddr = line.trim_end().strip_prefix("http://").unwrap().parse().unwrap();
+    let open: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+    // Time to accept them.
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(server.try_wait().unwrap(), None, "the server has ended");
+    drop(open);
+    let (status, _) = request(address, "/words", b"still served");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(status, 200);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for args in [&["--help"][..], &["--listen", "127.0.0.1:0"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun-requests"));
+        let run = command.args(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let said = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
+        assert!(said.starts_with("riverrun-requests: standard output: No space"), "{said}");
+    }
+    // A reader that has gone is no failure.
+    let mut command = Command::new("sh");
+    command.args(["-c", "{ sleep 0.2; \"$0\" --help; echo $? >&2; } | true", env!("CARGO_BIN_EXE_riverrun-requests")]);
+    assert_eq!(String::from_utf8(command.output().unwrap().stderr).unwrap(), "0\n");
 }
 
 /// Rows of a table below its head.

@@ -142,11 +142,14 @@ impl Console {
     ///
     /// # Errors
     /// As [`Console::pixels`], and what the writer says.
-    pub fn write_png(&self, out: impl Write) -> Result<(), Box<dyn std::error::Error>> {
-        let mut encoder = png::Encoder::new(out, WIDTH as u32, HEIGHT as u32);
+    pub fn write_png(&self, mut out: impl Write) -> Result<(), Box<dyn std::error::Error>> {
+        let mut encoder = png::Encoder::new(&mut out, WIDTH as u32, HEIGHT as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        Ok(encoder.write_header()?.write_image_data(&self.pixels()?)?)
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&self.pixels()?)?;
+        writer.finish()?;
+        Ok(out.flush()?)
     }
 
     /// Instructions that the guest has executed, where they are counted.

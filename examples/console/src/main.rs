@@ -2,13 +2,16 @@
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use lexopt::prelude::*;
 use riverrun_console::{Console, Options, Report, Step, TEXT_MAX, programs};
+
+#[path = "../../output.rs"]
+mod output;
 
 const HELP: &str = "\
 riverrun-console [OPTIONS] [TEXT]    does hand-written assembly pay?
@@ -25,17 +28,7 @@ checks that the frames are the same, and reports how long the step takes in a lo
 const TEXT: &[u8] = include_bytes!("../../../LICENSE-APACHE");
 
 fn main() -> ExitCode {
-    match command() {
-        Ok(()) => ExitCode::SUCCESS,
-        // The reader of the report may have closed it.
-        Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("riverrun-console: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    output::end("riverrun-console", command())
 }
 
 fn command() -> Result<(), Box<dyn Error>> {
@@ -48,7 +41,7 @@ fn command() -> Result<(), Box<dyn Error>> {
             Long("runs") => options.runs = parser.value()?.parse::<std::num::NonZero<usize>>()?.get(),
             Long("discard") => options.discard = parser.value()?.parse()?,
             Long("quick") => options.time = Duration::from_millis(1),
-            Long("help") | Short('h') => return write(HELP),
+            Long("help") | Short('h') => return Ok(output::print(HELP)?),
             Value(file) if text.is_none() => text = Some(file.into()),
             other => return Err(format!("{}; --help lists the options", other.unexpected()).into()),
         }
@@ -79,16 +72,12 @@ fn command() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    write(&format!(
+    output::print(&format!(
         "# Does hand-written assembly pay?\n\nAll frames have the checksum {:08x}.\n",
         checksum.unwrap_or(0)
     ))?;
     for report in Report::measure(&text[..text.len().min(TEXT_MAX)], &options)? {
-        write(&format!("\n{}", report.text()))?;
+        output::print(&format!("\n{}", report.text()))?;
     }
     Ok(())
-}
-
-fn write(text: &str) -> Result<(), Box<dyn Error>> {
-    Ok(io::Write::write_all(&mut io::stdout(), text.as_bytes())?)
 }

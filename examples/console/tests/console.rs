@@ -112,6 +112,7 @@ fn mistakes_are_named() {
         (vec!["nowhere.txt"], "nowhere.txt: No such file"),
         (vec!["a", "b"], "--help lists the options"),
         (vec!["--png", "/nowhere/x.png"], "/nowhere/x.png: "),
+        (vec!["--png", "/dev/full"], "/dev/full: No space"),
         (vec!["--runs", "0"], "0"),
     ] {
         let command = Command::new(env!("CARGO_BIN_EXE_riverrun-console")).args(args).output().unwrap();

@@ -24,13 +24,16 @@ impl Builder {
     /// Watches a source from now on.
     ///
     /// # Errors
-    /// If there is no folder to build in.
+    /// If the source is not there, or no folder to build in can be made.
     pub fn new(engine: &Engine, source: &Path) -> io::Result<Builder> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("riverrun-game-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder)?;
-        Ok(Builder { engine: engine.clone(), source: source.to_owned(), folder, saved: saved(source), running: None })
+        let named =
+            |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let saved = saved(source).map_err(|error| named(source, error))?;
+        fs::create_dir_all(&folder).map_err(|error| named(&folder, error))?;
+        Ok(Builder { engine: engine.clone(), source: source.to_owned(), folder, saved: Some(saved), running: None })
     }
 
     /// A new program, or the compiler's complaints, once the source has been saved and compiled. Never waits.
@@ -44,7 +47,7 @@ impl Builder {
             self.running = None;
             return Some(done);
         }
-        let now = saved(&self.source);
+        let now = saved(&self.source).ok();
         // Editors may delete a file before they write it.
         if now.is_some() && now != self.saved {
             self.saved = now;
@@ -71,8 +74,8 @@ impl Drop for Builder {
     }
 }
 
-fn saved(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|data| data.modified()).ok()
+fn saved(path: &Path) -> io::Result<SystemTime> {
+    fs::metadata(path)?.modified()
 }
 
 /// What `riverrun c++ --bare` does, with the header and stubs that the build script has left.

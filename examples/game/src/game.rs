@@ -71,7 +71,7 @@ impl Game {
     /// Reloads the script when this source is saved.
     ///
     /// # Errors
-    /// If there is no folder to build in.
+    /// If the source is not there, or no folder to build in can be made.
     pub fn watch(&mut self, source: &Path) -> std::io::Result<()> {
         self.builder = Some(Builder::new(&self.engine, source)?);
         Ok(())

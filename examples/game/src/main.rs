@@ -1,9 +1,11 @@
 //! The command: the game in a terminal, or without one.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
@@ -11,6 +13,9 @@ use crossterm::{cursor, execute, terminal};
 use lexopt::Arg::{Long, Short};
 use lexopt::ValueExt;
 use riverrun_game::{Game, RATE, Screen, Unit};
+
+#[path = "../../output.rs"]
+mod output;
 
 const HELP: &str = "\
 riverrun-game [OPTIONS]
@@ -27,49 +32,53 @@ guest/main.cpp, and it is compiled and goes on with the game that is being playe
   --png FILE        headless: a picture of the last frame
 ";
 
+/// The source that is reloaded, unless the options name another one.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/guest/main.cpp");
+
 struct Options {
-    script: PathBuf,
+    script: Option<PathBuf>,
     seed: u64,
     compile: bool,
     single_step: bool,
     headless: bool,
-    frames: u32,
+    frames: Option<u32>,
     png: Option<PathBuf>,
 }
 
 /// The options; `None` if only help was asked for.
-fn options() -> Result<Option<Options>, lexopt::Error> {
-    let mut options = Options {
-        script: concat!(env!("CARGO_MANIFEST_DIR"), "/guest/main.cpp").into(),
-        seed: 1,
-        compile: false,
-        single_step: false,
-        headless: false,
-        frames: 600,
-        png: None,
-    };
+fn options() -> Result<Option<Options>, Box<dyn Error>> {
+    let mut options =
+        Options { script: None, seed: 1, compile: false, single_step: false, headless: false, frames: None, png: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("script") => options.script = parser.value()?.into(),
+            Long("script") => options.script = Some(parser.value()?.into()),
             Long("seed") => options.seed = parser.value()?.parse()?,
             Long("compile") => options.compile = true,
             Long("single-step") => options.single_step = true,
             Long("headless") => options.headless = true,
-            Long("frames") => options.frames = parser.value()?.parse()?,
+            Long("frames") => options.frames = Some(parser.value()?.parse()?),
             Long("png") => options.png = Some(parser.value()?.into()),
             Long("help") | Short('h') => return Ok(None),
-            other => return Err(other.unexpected()),
+            other => return Err(format!("{}; --help lists the options", other.unexpected()).into()),
         }
     }
-    Ok(Some(options))
+    match &options {
+        Options { headless: true, script: Some(_), .. } => {
+            Err("--headless plays the script that was built with the game; leave out --script".into())
+        }
+        Options { headless: false, frames: Some(_), .. } => Err("--frames needs --headless".into()),
+        Options { headless: false, png: Some(_), .. } => Err("--png needs --headless".into()),
+        _ => Ok(Some(options)),
+    }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let Some(options) = options()? else {
-        print!("{HELP}");
-        return Ok(());
-    };
+fn main() -> ExitCode {
+    output::end("riverrun-game", command())
+}
+
+fn command() -> Result<(), Box<dyn Error>> {
+    let Some(options) = options()? else { return Ok(output::print(HELP)?) };
     let engine = Game::engine(options.single_step, options.compile)?;
     if options.headless {
         return headless(Game::new(&engine, options.seed, Unit::Instructions)?, &options);
@@ -78,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("there is no terminal to play in; --headless plays without".into());
     }
     let mut game = Game::new(&engine, options.seed, Unit::Milliseconds)?;
-    game.watch(&options.script)?;
+    game.watch(options.script.as_deref().unwrap_or(Path::new(SCRIPT)))?;
     let _terminal = Terminal::take()?;
     Ok(play(&mut game, &mut BufWriter::with_capacity(1 << 16, io::stdout()))?)
 }
@@ -105,15 +114,23 @@ impl Drop for Terminal {
 /// Plays without a terminal, and says what came of it.
 fn headless(mut game: Game, options: &Options) -> Result<(), Box<dyn Error>> {
     let mut screen = Screen::new(120, 40);
-    for _ in 0..options.frames {
+    let frames = options.frames.unwrap_or(600);
+    for _ in 0..frames {
         game.frame(&mut screen);
     }
     if let Some(path) = &options.png {
-        screen.write_png(BufWriter::new(File::create(path)?))?;
+        let failed = |error: &dyn Display| format!("{}: {error}", path.display());
+        let file = File::create(path).map_err(|error| failed(&error))?;
+        screen.write_png(BufWriter::new(file)).map_err(|error| failed(&error))?;
     }
     let (last, time) = (game.meter().last(), game.meter().script_time());
-    println!("{} frames; in the last one {} bodies, {} calls to and fro,", options.frames, last.bodies, last.calls);
-    println!("{} instructions; script {:.2} ms a frame", last.instructions, time.as_secs_f64() * 1e3);
+    output::print(&format!(
+        "{frames} frames; in the last one {} bodies, {} calls to and fro,\n{} instructions; script {:.2} ms a frame\n",
+        last.bodies,
+        last.calls,
+        last.instructions,
+        time.as_secs_f64() * 1e3
+    ))?;
     match game.problems().collect::<Vec<_>>() {
         lines if lines.is_empty() => Ok(()),
         lines => Err(lines.join("\n").into()),

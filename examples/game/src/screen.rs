@@ -110,14 +110,17 @@ impl Screen {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_png(&self, out: impl Write) -> Result<(), png::EncodingError> {
+    pub fn write_png(&self, mut out: impl Write) -> Result<(), png::EncodingError> {
         let [width, height] = [self.width * CELL[0], self.height() * CELL[1]];
-        let mut encoder = png::Encoder::new(out, width as u32, height as u32);
+        let mut encoder = png::Encoder::new(&mut out, width as u32, height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::High);
         let pixels = (0..width * height).flat_map(|at| self.pixel(at % width, at / width));
-        encoder.write_header()?.write_image_data(&pixels.collect::<Vec<u8>>())
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&pixels.collect::<Vec<u8>>())?;
+        writer.finish()?;
+        Ok(out.flush()?)
     }
 
     fn pixel(&self, x: usize, y: usize) -> Colour {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use riverrun::Engine;
@@ -230,4 +230,37 @@ fn the_command_makes_a_picture() {
     assert!(String::from_utf8_lossy(&run.stdout).starts_with("20 frames; "));
     let reader = png::Decoder::new(std::io::BufReader::new(File::open(picture).unwrap())).read_info().unwrap();
     assert_eq!((reader.info().width, reader.info().height), (960, 640));
+}
+
+/// The command fails with these arguments, and says this.
+fn fails_saying(arguments: &[&str], output: Stdio, message: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun-game"));
+    let run =
+        command.args(arguments).stdout(output).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success() && said.contains(message) && !said.contains("panicked"), "{arguments:?}: {said}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (arguments, message) in [
+        (&["extra"][..], "--help lists the options"),
+        (&["--headless", "--script", "nosuch"], "leave out --script"),
+        (&["--frames", "1"], "--frames needs --headless"),
+        (&["--png", "x.png"], "--png needs --headless"),
+        (&["--headless", "--frames", "1", "--png", "/nowhere/x.png"], "/nowhere/x.png: No such file"),
+        (&["--headless", "--frames", "1", "--png", "/dev/full"], "/dev/full: No space"),
+    ] {
+        fails_saying(arguments, Stdio::null(), message);
+    }
+    let missing = Game::new(&engines()[0], 1, Unit::Milliseconds).unwrap().watch("nosuch".as_ref()).unwrap_err();
+    assert!(missing.to_string().starts_with("nosuch: No such file"), "{missing}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["--headless", "--frames", "1"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        fails_saying(arguments, full.into(), "standard output: No space");
+    }
 }

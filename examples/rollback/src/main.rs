@@ -1,12 +1,16 @@
 //! The command: a game between two players, one of whom is far away.
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 use riverrun_rollback::{Costs, Game, HEIGHT, Keys, RATE, Session, WIDTH, keys};
+
+#[path = "../../output.rs"]
+mod output;
 
 const HELP: &str = "\
 riverrun-rollback [OPTIONS]    a game between two players, one of whom is far away
@@ -28,14 +32,8 @@ struct Options {
     json: bool,
 }
 
-fn main() -> std::process::ExitCode {
-    match command() {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("riverrun-rollback: {error}");
-            std::process::ExitCode::FAILURE
-        }
-    }
+fn main() -> ExitCode {
+    output::end("riverrun-rollback", command())
 }
 
 fn command() -> Result<(), Box<dyn Error>> {
@@ -48,10 +46,7 @@ fn command() -> Result<(), Box<dyn Error>> {
             Long("seed") => options.seed = parser.value()?.parse()?,
             Long("compile") => options.compile = true,
             Long("json") => options.json = true,
-            Long("help") | Short('h') => {
-                print!("{HELP}");
-                return Ok(());
-            }
+            Long("help") | Short('h') => return Ok(output::print(HELP)?),
             other => return Err(format!("{}; --help lists the options", other.unexpected()).into()),
         }
     }
@@ -59,8 +54,7 @@ fn command() -> Result<(), Box<dyn Error>> {
     let mut session = Session::new(game, options.rollback as usize);
     let is_shown = io::stdout().is_terminal() && !options.json;
     play(&mut session, &options, is_shown)?;
-    println!("{}", report(&session, &options)?);
-    Ok(())
+    Ok(output::print(&format!("{}\n", report(&session, &options)?))?)
 }
 
 fn play(session: &mut Session, options: &Options, is_shown: bool) -> Result<(), Box<dyn Error>> {
@@ -68,7 +62,7 @@ fn play(session: &mut Session, options: &Options, is_shown: bool) -> Result<(), 
     let theirs = |frame| -> Keys { keys(options.seed, 1, frame) };
     let mut next = Instant::now();
     if is_shown {
-        print!("\x1b[2J");
+        output::print("\x1b[2J")?;
     }
     for frame in 0..options.frames {
         if let Some(known) = frame.checked_sub(late) {
@@ -102,9 +96,7 @@ fn show(session: &Session, options: &Options) -> Result<(), Box<dyn Error>> {
         text += "\x1b[0m\x1b[K\n";
     }
     text += &format!("{}\x1b[K\n", line(session, options)?);
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    Ok(output::print(&text)?)
 }
 
 fn report(session: &Session, options: &Options) -> Result<String, Box<dyn Error>> {

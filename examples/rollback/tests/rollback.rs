@@ -1,6 +1,6 @@
 //! A game whose frames were taken back and played again is the game that had all keys in time, on every engine.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use riverrun::Engine;
 use riverrun_rollback::{Game, Keys, Session, keys};
@@ -126,5 +126,16 @@ fn mistakes_are_named() {
         let command = Command::new(env!("CARGO_BIN_EXE_riverrun-rollback")).args(args).output().unwrap();
         let said = String::from_utf8(command.stderr).unwrap();
         assert!(!command.status.success() && said.contains(message) && !said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["--frames", "1"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun-rollback"));
+        let run = command.args(arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let said = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
+        assert!(said.starts_with("riverrun-rollback: standard output: No space"), "{said}");
     }
 }

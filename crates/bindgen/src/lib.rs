@@ -76,4 +76,4 @@ pub use error::{Error, Problem};
 pub use guest::Guest;
 pub use names::{DYNAMIC_CALL, hash};
 pub use sdk::write_sdk;
-pub use toolchain::{BuildError, Language, Library, Toolchain};
+pub use toolchain::{BuildError, Language, Library, Toolchain, shown};

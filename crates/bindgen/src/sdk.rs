@@ -59,16 +59,27 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let unfinished = unfinished(path);
-    fs::write(&unfinished, contents)?;
-    fs::rename(&unfinished, path)
+    let unfinished = Unfinished::beside(path);
+    fs::write(&unfinished.0, contents)?;
+    fs::rename(&unfinished.0, path)
 }
 
-/// A name beside `path` that no other process uses.
-pub(crate) fn unfinished(path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}-{count}", std::process::id()));
-    name.into()
+/// The name under which a file is written before it is renamed. A file that still has it when this is dropped is removed.
+pub(crate) struct Unfinished(pub(crate) PathBuf);
+
+impl Unfinished {
+    /// A name beside `path` that no other process uses.
+    pub(crate) fn beside(path: &Path) -> Unfinished {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}-{count}", std::process::id()));
+        Unfinished(name.into())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -237,25 +238,27 @@ impl Toolchain {
         let include = sdk::write_sdk(&folder).map_err(|source| BuildError::Io { path: folder.clone(), source })?;
         let mut command = self.compiler(language, library);
         command.arg("-I").arg(include).args(arguments);
-        let stops_before = |argument: &OsString| {
-            ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "-v", "--help"]
-                .iter()
-                .any(|stop| argument == stop)
-        };
-        if arguments.iter().any(stops_before) {
+        let has = |options: &[&str]| arguments.iter().any(|argument| options.iter().any(|option| argument == option));
+        if has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "--help"]) || !has_inputs(arguments) {
             return Ok(command);
         }
-        command.arg("-static");
         if self.kind == Kind::Clang {
             command.arg("-fuse-ld=lld");
         }
+        if has(&["-r"]) {
+            // An object of others, which is linked with the SDK later.
+            return Ok(command);
+        }
+        command.arg("-static");
         if library == Library::Libc && self.kind != Kind::Zig {
             // Zig's linker cannot wrap symbols.
-            command.arg("-Wl,--wrap=main").args(self.objects(&folder, library, &[sdk::REACTOR])?);
+            let reactor = self.objects(&folder, library, &[sdk::REACTOR])?;
+            command.arg("-Wl,--wrap=main").args(OF_NO_LANGUAGE).args(reactor);
         }
         if library == Library::None {
             let runtime = self.objects(&folder, library, sdk::RUNTIME)?;
-            command.args(["-nostdlib", "-Wl,--gc-sections"]).arg("-T").arg(folder.join("riverrun.ld")).args(runtime);
+            command.args(["-nostdlib", "-Wl,--gc-sections"]).arg("-T").arg(folder.join("riverrun.ld"));
+            command.args(OF_NO_LANGUAGE).args(runtime);
             if self.kind == Kind::Gcc {
                 command.arg("-lgcc");
             }
@@ -263,7 +266,7 @@ impl Toolchain {
         Ok(command)
     }
 
-    /// Sources of the SDK as objects, compiled once for every compiler.
+    /// Sources of the SDK as objects, compiled once for every compiler, and again where their files have been damaged.
     fn objects(&self, folder: &Path, library: Library, sources: &[&str]) -> Result<Vec<PathBuf>, BuildError> {
         let name: String = self.c.iter().flat_map(|word| [word.to_string_lossy(), "\n".into()]).collect();
         let objects = folder.join(format!("objects-{:08x}", crc32fast::hash(name.as_bytes())));
@@ -271,22 +274,30 @@ impl Toolchain {
             let path = path.to_owned();
             move |source| BuildError::Io { path, source }
         };
-        std::fs::create_dir_all(&objects).map_err(io(&objects))?;
+        fs::create_dir_all(&objects).map_err(io(&objects))?;
         let mut all = Vec::new();
         for source in sources {
             let source = folder.join(source);
             let object = objects.join(source.file_name().unwrap_or_default()).with_extension("o");
-            if !object.exists() {
-                let unfinished = sdk::unfinished(&object);
+            let checksum_file = object.with_extension("crc32");
+            let checksum = |path| fs::read(path).map(|bytes| format!("{:08x}", crc32fast::hash(&bytes)));
+            let known = fs::read_to_string(&checksum_file).ok();
+            if known.is_none() || checksum(&object).ok() != known {
+                let unfinished = sdk::Unfinished::beside(&object);
                 let mut command = self.compiler(Language::C, library);
-                run(command.arg("-c").arg(&source).arg("-o").arg(&unfinished))?;
-                std::fs::rename(&unfinished, &object).map_err(io(&object))?;
+                run(command.arg("-c").arg(&source).arg("-o").arg(&unfinished.0))?;
+                let checksum = checksum(&unfinished.0).map_err(io(&unfinished.0))?;
+                fs::rename(&unfinished.0, &object).map_err(io(&object))?;
+                sdk::replace(&checksum_file, checksum.as_bytes()).map_err(io(&checksum_file))?;
             }
             all.push(object);
         }
         Ok(all)
     }
 }
+
+/// Comes before objects, as the arguments may have named the language of what follows.
+const OF_NO_LANGUAGE: [&str; 2] = ["-x", "none"];
 
 /// What riverrun runs and every compiler knows.
 const MACHINE: [&str; 2] = ["-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"];
@@ -298,10 +309,75 @@ pub(crate) fn run(command: &mut Command) -> Result<(), BuildError> {
     if status.success() { Ok(()) } else { Err(BuildError::Failed { status, command: shown(command) }) }
 }
 
-/// A command as one would type it.
-pub(crate) fn shown(command: &Command) -> String {
+/// A command as one would type it in a shell.
+#[must_use]
+pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Options whose value is the next argument, and so no input.
+const WITH_VALUE: &[&str] = &[
+    "-A",
+    "-B",
+    "-D",
+    "-F",
+    "-G",
+    "-I",
+    "-L",
+    "-MF",
+    "-MQ",
+    "-MT",
+    "-T",
+    "-U",
+    "-Xassembler",
+    "-Xclang",
+    "-Xlinker",
+    "-Xpreprocessor",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-dumpdir",
+    "-e",
+    "-idirafter",
+    "-imacros",
+    "-include",
+    "-iprefix",
+    "-iquote",
+    "-isysroot",
+    "-isystem",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-mllvm",
+    "-o",
+    "-target",
+    "-u",
+    "-wrapper",
+    "-x",
+    "-z",
+    "--param",
+    "--sysroot",
+];
+
+/// Whether a compiler gets anything to compile or to link. `-` is standard input, `@FILE` has more arguments.
+fn has_inputs(arguments: &[OsString]) -> bool {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if WITH_VALUE.iter().any(|option| argument == option) {
+            arguments.next();
+        } else if argument == "-" || !argument.as_encoded_bytes().starts_with(b"-") {
+            return true;
+        }
+    }
+    false
 }
 
 /// The C++ compiler beside a C compiler: `/opt/bin/riscv64-linux-gnu-gcc-12` to `.. -g++-12`.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use riverrun_bindgen::{Language, Library, Toolchain};
+use riverrun_bindgen::{Language, Library, Toolchain, shown};
 
 use crate::Result;
 
@@ -29,9 +29,7 @@ pub(crate) fn cc(language: Language, options: &CcOptions) -> Result<ExitCode> {
     let library = if options.bare { Library::None } else { Library::Libc };
     let mut command = Toolchain::find(library)?.command(language, library, &options.arguments, &cache())?;
     if options.show {
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-        return crate::print(&format!("{}\n", words.join(" ")));
+        return crate::print(&format!("{}\n", shown(&command)));
     }
     let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))

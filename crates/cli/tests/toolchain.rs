@@ -201,3 +201,68 @@ fn cmake_makes_bindings() {
     Ended::from(build().unwrap()).expect(0, &[]);
     assert!(fs::read_to_string(&header).unwrap().contains("dsys_exit"));
 }
+
+/// The SDK's objects are linked with whatever the arguments make a program of, and with nothing else.
+#[test]
+fn all_ways_to_link_give_programs_that_run() {
+    let folder = Folder::new();
+    let source = folder.file("a.c", "int main(void) { return 7; }\n");
+    let program = folder.path().join("a.elf");
+    for compiler in compilers() {
+        for library in [&[][..], &["--bare"]] {
+            let cc = |args: &[&str]| compile(&folder, Some(&compiler), &[&["cc"], library, args].concat());
+            let runs = |args: &[&str]| {
+                cc(args).expect(0, &[]);
+                riverrun(args![program]).expect(7, &[]);
+                fs::remove_file(&program).unwrap();
+            };
+            runs(&["-x", "c", source.to_str().unwrap(), "-o", "a.elf"]);
+            runs(&["-v", "-o", "a.elf", "a.c"]);
+            cc(&["-r", "a.c", "-o", "a.o"]).expect(0, &[]);
+            runs(&["a.o", "-o", "a.elf"]);
+            for nothing in [&["-o", "a.elf"][..], &["-O2", "-D", "X", "-o", "a.elf"]] {
+                assert_ne!(cc(nothing).status, Some(0), "{compiler} {nothing:?}");
+                assert!(!program.exists(), "{compiler} {nothing:?}");
+            }
+            cc(&["-v"]).expect(0, &[]);
+        }
+    }
+}
+
+#[test]
+fn damaged_objects_of_the_sdk_are_made_again() {
+    let folder = Folder::new();
+    folder.file("a.c", "int main(void) { return 7; }\n");
+    let cc = || compile(&folder, None, &["cc", "a.c", "-o", "a.elf"]);
+    cc().expect(0, &[]);
+    let shown = compile(&folder, None, &["cc", "--show", "a.c"]).stdout;
+    let object = shown.split_whitespace().find(|word| word.ends_with("reactor.o")).unwrap();
+    for damaged in [&b""[..], b"no object"] {
+        fs::write(object, damaged).unwrap();
+        cc().expect(0, &[]);
+    }
+}
+
+#[test]
+fn commands_are_shown_as_a_shell_reads_them() {
+    let folder = Folder::new();
+    let shown = compile(&folder, None, &["cc", "--show", "-c", "a.c", "-DX=a b", "-DY='\"", ""]).stdout;
+    assert!(shown.ends_with(" -c a.c '-DX=a b' '-DY='\\''\"' ''\n"), "{shown}");
+}
+
+/// Files that cannot be written leave nothing beside them.
+#[test]
+fn a_full_disk_leaves_no_files() {
+    let folder = Folder::new();
+    folder.file("api.json", API);
+    folder.file("a.c", "int main(void) {}\n");
+    for arguments in ["bindgen api.json --guest-c out", "cc a.c"] {
+        let script = format!("ulimit -f 0; trap '' XFSZ; exec \"$0\" {arguments}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_riverrun")]).current_dir(folder.path());
+        command.env("XDG_CACHE_HOME", folder.path().join("out"));
+        Ended::from(command.output().unwrap()).expect(125, &["File too large"]);
+        let found = Command::new("find").arg(folder.path().join("out")).args(["-type", "f"]).output().unwrap();
+        assert_eq!(String::from_utf8(found.stdout).unwrap(), "", "{arguments}");
+    }
+}

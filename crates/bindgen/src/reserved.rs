@@ -15,6 +15,7 @@ pub(crate) fn check_global(name: &str) -> Result<(), Problem> {
     check(name)?;
     let why = match name {
         "std" => "is the standard library's in C++",
+        "main" => "is that of each program's first function in C and C++",
         _ if CPP_KEYWORDS.binary_search(&name).is_ok() => "is a keyword of C++",
         _ => return Ok(()),
     };

@@ -290,7 +290,11 @@ fn names_that_are_taken() {
         types_say(&[&format!("struct {name} {{ int x; }}")], &message);
         types_say(&[&format!("struct S {{ int {name}; }}")], &message);
     }
-    for (name, why) in [("std", "is the standard library's in C++"), ("class", "is a keyword of C++")] {
+    for (name, why) in [
+        ("std", "is the standard library's in C++"),
+        ("main", "is that of each program's first function in C and C++"),
+        ("class", "is a keyword of C++"),
+    ] {
         let message = format!("the name `{name}` {why}");
         call_says(&format!("void {name} (void)"), &message);
         types_say(&[&format!("typedef struct {{ int x; }} {name}")], &message);

@@ -1,5 +1,5 @@
-//! How the commands of the examples print and end; a module of each of them. Standard output that cannot be written is an
-//! error, not a panic, and a reader that has closed it is no failure.
+//! How the commands of the examples print and end; each includes this file as a module. Standard output that cannot be
+//! written is an error, not a panic, and a reader that has closed it is no failure.
 
 use std::error::Error;
 use std::io::{self, Write};

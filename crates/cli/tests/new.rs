@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -198,7 +199,15 @@ fn mistakes_are_said() {
     riverrun(args!["new", project]).expect(125, &["hello is there already; give another name"]);
     riverrun(["new"]).expect(125, &["<NAME>", "riverrun new"]);
     riverrun(["new", "1a"]).expect(125, &["1a: no name for a package"]);
-    for name in ["fn", "async", "riverrun", "test", "core"] {
+    for name in ["fn", "async", "proc_macro", "test", "core", "riverrun_linux"] {
+        riverrun(["new", name]).expect(125, &[&format!("{name}: Rust or Cargo uses this name itself")]);
+    }
+    let mut packages: Vec<PathBuf> =
+        fs::read_dir(checkout().join("crates")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    packages.push(checkout().join("guest/rust"));
+    for package in packages {
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+        let name = manifest.split("name = \"").nth(1).unwrap().split('"').next().unwrap();
         riverrun(["new", name]).expect(125, &[&format!("{name}: Rust or Cargo uses this name itself")]);
     }
     riverrun(["new", "a", "b"]).expect(125, &["unexpected argument 'b'"]);
@@ -206,4 +215,45 @@ fn mistakes_are_said() {
     riverrun(["new", "--std", "x"]).expect(125, &["--rust-guest"]);
     riverrun(["new", "--go", "--rust-guest", "x"]).expect(125, &["--go", "cannot be used with"]);
     riverrun(["new", "--rivverrun", "x"]).expect(125, &["a similar argument exists: '--riverrun'"]);
+}
+
+/// Cargo reads the dependency on a checkout, whatever its folder is called, or the command says why it cannot be written.
+#[test]
+fn checkouts_have_any_name_that_cargo_can_hold() {
+    let folder = Folder::new();
+    let sources_in = |name: &OsStr| {
+        let sources = folder.path().join(name);
+        for (package, folder) in [("riverrun", "crates/riverrun"), ("riverrun-bindgen", "crates/bindgen")] {
+            let folder = sources.join(folder);
+            fs::create_dir_all(folder.join("src")).unwrap();
+            fs::write(folder.join("src/lib.rs"), "").unwrap();
+            fs::write(folder.join("Cargo.toml"), format!("[package]\nname = {package:?}\n")).unwrap();
+        }
+        sources
+    };
+    for (number, name) in ["e\u{301}\u{200b}", "a b\t\"c\"\\d'", "\u{1}\u{1f}"].into_iter().enumerate() {
+        let sources = sources_in(name.as_ref());
+        let project = folder.path().join(format!("hello{number}"));
+        riverrun(args!["new", "--riverrun", sources, project]).expect(0, &[]);
+        let ended = cargo(&project, "read-manifest");
+        ended.expect(0, &[]);
+        let manifest: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let path = manifest["dependencies"][0]["path"].as_str().unwrap();
+        assert_eq!(Path::new(path), fs::canonicalize(sources).unwrap().join("crates/riverrun"));
+    }
+    let sources = sources_in(OsStr::from_bytes(b"\xff"));
+    riverrun(args!["new", "--riverrun", sources, folder.path().join("x")]).expect(125, &["as it is not UTF-8"]);
+    assert!(!folder.path().join("x").exists());
+}
+
+/// A project is there as a whole, or not at all.
+#[test]
+fn a_project_that_cannot_be_written_leaves_nothing() {
+    let folder = Folder::new();
+    // The first file fits, and no other one.
+    let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" new hello";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_riverrun")]).current_dir(folder.path());
+    Ended::from(command.output().unwrap()).expect(125, &["hello: File too large"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -77,8 +77,8 @@ const GO: Files = &[
     ("guest/main.go", include_str!("template/go/main.go")),
 ];
 
-/// Names that a project cannot have: keywords of Rust, crates that come with Cargo or the compiler, and the project's own
-/// dependencies.
+/// Names that a project cannot have, in any spelling of `-` and `_`: keywords of Rust, crates that come with Cargo or the
+/// compiler, and riverrun's packages, on which the project depends.
 const RESERVED: &[&str] = &[
     "abstract",
     "alloc",
@@ -118,12 +118,23 @@ const RESERVED: &[&str] = &[
     "mut",
     "override",
     "priv",
-    "proc_macro",
     "proc-macro",
     "pub",
     "ref",
     "return",
     "riverrun",
+    "riverrun-aot",
+    "riverrun-bindgen",
+    "riverrun-capi",
+    "riverrun-cli",
+    "riverrun-compile",
+    "riverrun-guest",
+    "riverrun-interp",
+    "riverrun-isa",
+    "riverrun-linux",
+    "riverrun-program",
+    "riverrun-testkit",
+    "riverrun-vm",
     "self",
     "Self",
     "static",
@@ -162,7 +173,7 @@ pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
         )
         .into());
     };
-    if RESERVED.contains(&name) {
+    if RESERVED.contains(&&*name.replace('_', "-")) {
         return Err(format!("{name}: Rust or Cargo uses this name itself; give another one").into());
     }
     if folder.exists() {
@@ -173,21 +184,27 @@ pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
         Some(path) => return Err(format!("{}: no sources of riverrun are there", path.display()).into()),
         None => built_from(),
     };
+    let checkout = checkout.as_deref().map(utf8).transpose()?;
     let (guest_crate, has_libc) = ("guest/rust", options.libc || options.with_std);
-    for (file, text) in files.into_iter().flatten() {
-        let text = lines_for(text, has_libc)
+    let text_of = |text| {
+        lines_for(text, has_libc)
             .replace("@NAME@", name)
-            .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "crates/riverrun", &[]))
-            .replace("@LINUX@", &dependency(checkout.as_deref(), "crates/linux", &[]))
-            .replace("@BINDGEN@", &dependency(checkout.as_deref(), "crates/bindgen", &[]))
-            .replace("@GUEST@", &dependency(checkout.as_deref(), guest_crate, &[]))
-            .replace("@GUEST_STD@", &dependency(checkout.as_deref(), guest_crate, &["std"]));
-        let path = folder.join(file);
-        let write = || {
-            fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            fs::write(&path, text)
-        };
-        write().map_err(|error| format!("{}: {error}", path.display()))?;
+            .replace("@RIVERRUN@", &dependency(checkout, "crates/riverrun", &[]))
+            .replace("@LINUX@", &dependency(checkout, "crates/linux", &[]))
+            .replace("@BINDGEN@", &dependency(checkout, "crates/bindgen", &[]))
+            .replace("@GUEST@", &dependency(checkout, guest_crate, &[]))
+            .replace("@GUEST_STD@", &dependency(checkout, guest_crate, &["std"]))
+    };
+    // The project gets its name when it is whole.
+    let unfinished = folder.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = files.into_iter().flatten().try_for_each(|(file, text)| {
+        let path = unfinished.join(file);
+        fs::create_dir_all(path.parent().unwrap_or(&unfinished))?;
+        fs::write(&path, text_of(text))
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&unfinished, folder)) {
+        let _ = fs::remove_dir_all(&unfinished);
+        return Err(format!("{}: {error}", folder.display()).into());
     }
     crate::print(&format!("made {}; now: cd {} && cargo run\n", folder.display(), folder.display()))
 }
@@ -204,16 +221,33 @@ fn lines_for(template: &str, libc: bool) -> String {
 }
 
 /// A dependency in Cargo.toml, with these features.
-fn dependency(checkout: Option<&Path>, folder: &str, features: &[&str]) -> String {
-    // Strings and lists of TOML are written as those of Rust are.
+fn dependency(checkout: Option<&str>, folder: &str, features: &[&str]) -> String {
     let place = match checkout {
-        Some(checkout) => format!("path = {:?}", checkout.join(folder)),
-        None => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
+        Some(checkout) => format!("path = {}", toml(&format!("{checkout}/{folder}"))),
+        None => format!("version = {}", toml(env!("CARGO_PKG_VERSION"))),
     };
-    match features {
-        [] => format!("{{ {place} }}"),
-        features => format!("{{ {place}, features = {features:?} }}"),
+    let features: Vec<String> = features.iter().map(|feature| toml(feature)).collect();
+    match features.join(", ") {
+        features if features.is_empty() => format!("{{ {place} }}"),
+        features => format!("{{ {place}, features = [{features}] }}"),
     }
+}
+
+/// A string in TOML.
+fn toml(text: &str) -> String {
+    let escaped = text.chars().map(|c| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_ascii_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}
+
+/// A path as text, which is what Cargo.toml can hold.
+fn utf8(path: &Path) -> Result<&str> {
+    let refused =
+        || format!("{}: Cargo.toml cannot hold this path, as it is not UTF-8; give another one", path.display());
+    Ok(path.to_str().ok_or_else(refused)?)
 }
 
 /// The sources from which this command was built, if they still exist.

@@ -44,6 +44,8 @@ fn options(args: &[String]) -> Result<Options> {
 /// `cargo xtask install --prefix FOLDER [--features LIST] [--compiler] [--debug]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {
     let options = options(args)?;
+    // What is wrong with it is said before the build.
+    create_folder(&options.prefix)?;
     let mut build = workspace::cargo();
     build.args(["build", "--quiet", "--package", "riverrun-capi", "--package", "riverrun-cli"]);
     if options.compiler {
@@ -82,10 +84,11 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
 
     let flags = SYSTEM_LIBRARIES.map(|name| format!("-l{name}")).join(" ");
     let fill = |name: &str, to: PathBuf| -> Result<()> {
-        let text = fs::read_to_string(sources.join("install").join(name))?;
+        let from = sources.join("install").join(name);
+        let text = fs::read_to_string(&from).with_context(|| from.display().to_string())?;
         let text = text.replace("@VERSION@", &version).replace("@SOVERSION@", SOVERSION);
         let text = text.replace("@SYSTEM_FLAGS@", &flags).replace("@SYSTEM_LIBRARIES@", &SYSTEM_LIBRARIES.join(";"));
-        fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+        create_folder(to.parent().expect("it is in a folder"))?;
         fs::write(&to, text).with_context(|| to.display().to_string())
     };
     fill("riverrun.pc", lib.join("pkgconfig/riverrun.pc"))?;
@@ -105,8 +108,12 @@ fn version() -> Result<String> {
     Ok(version.context("cargo metadata does not know riverrun-capi")?.to_owned())
 }
 
+fn create_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+    create_folder(to.parent().expect("it is in a folder"))?;
     // Programs that run with the old file keep it.
     let _ = fs::remove_file(to);
     fs::copy(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
@@ -114,7 +121,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    for entry in fs::read_dir(from)? {
+    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
         let entry = entry?;
         let to = to.join(entry.file_name());
         if entry.file_type()?.is_dir() { copy_folder(&entry.path(), &to)? } else { copy(&entry.path(), &to)? }

@@ -104,7 +104,25 @@ impl<'a, T> Caller<'a, T> {
     #[inline(always)]
     pub fn heap(&mut self) -> Heap<'_> {
         // SAFETY: as in `data`; neither is part of the other.
-        unsafe { Heap::new(self.memory.as_mut(), &mut (*self.instance.as_ptr()).heap) }
+        unsafe {
+            let instance = self.instance.as_ptr();
+            Heap::new(self.memory.as_mut(), &mut (*instance).heap, Some(&(*instance).interruption))
+        }
+    }
+
+    /// Makes the engine exit soon if the dispatcher has something to end the run or its slice for: to be called where a
+    /// host function has done more than a few instructions' work.
+    #[inline(always)]
+    pub(crate) fn look_at_time(&mut self) {
+        // SAFETY: as in `data`; interruptions are only shared.
+        if unsafe { (*self.instance.as_ptr()).interruption.must_exit() } {
+            self.exit_soon();
+        }
+    }
+
+    #[cold]
+    fn exit_soon(&mut self) {
+        self.memory_mut().window.state_mut().exit_soon();
     }
 
     /// The program that is running.

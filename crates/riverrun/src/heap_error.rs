@@ -76,6 +76,9 @@ pub enum HeapProblem {
     },
     /// An owned object was used with another machine than its own.
     OtherMachine,
+    /// The guest's time was up, or it was interrupted, before a block was filled or moved: nothing has changed. A host
+    /// function that fails with this ends the run as the deadline or the interruption would.
+    OutOfTime,
     /// What was to be read or written is not mapped so; memory of the heap, if the guest has unmapped it.
     Fault(Fault),
 }
@@ -116,6 +119,7 @@ impl fmt::Display for HeapProblem {
             HeapProblem::NotUtf8 { address } => write!(f, "the text at {address:#x} is not UTF-8"),
             HeapProblem::Malformed { address } => write!(f, "the C++ object at {address:#x} is in disorder"),
             HeapProblem::OtherMachine => write!(f, "the object belongs to another machine"),
+            HeapProblem::OutOfTime => write!(f, "the guest's time was up before its block was filled or moved"),
             HeapProblem::Fault(fault) => write!(f, "{fault}"),
         }
     }

@@ -24,6 +24,7 @@ use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, Handler, HostError, HostFailure, Trap};
 use crate::flow::Flow;
 use crate::heap::HeapState;
+use crate::heap_error::{HeapError, HeapProblem};
 use crate::limits::CallLimits;
 use crate::memory::Memory;
 use crate::program::Program;
@@ -551,6 +552,9 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let pc = (*(*at).state).hart.pc;
+            if source.downcast_ref::<HeapError>().is_some_and(|error| error.problem == HeapProblem::OutOfTime) {
+                return Self::trap(this, TrapCause::Interrupted, pc);
+            }
             let backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
             Error::Host(Box::new(HostFailure { function, handler, pc, backtrace, source }))
         }

@@ -316,7 +316,7 @@ impl<T> Machine<T> {
         unsafe { Instance::commit(self.instance) };
         let instance = self.instance_mut();
         // SAFETY: as in `split`.
-        Heap::new(unsafe { Memory::of(NonNull::from(&mut instance.window)).as_mut() }, &mut instance.heap)
+        Heap::new(unsafe { Memory::of(NonNull::from(&mut instance.window)).as_mut() }, &mut instance.heap, None)
     }
 
     /// The program.

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "../../../riverrun/tests/guests/boundary.h"
 
+#include <riverrun/heap.h>
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #define PART (8UL << 20)
 #define BUFFERS 1024
 
-static char *much, *more;
+static char *much, *more, *block;
 static int file, copy, null, zero, urandom, mirror, private;
 
 static long map(int flags, int fd) {
@@ -27,6 +29,24 @@ static long grow(void) {
     if (munmap(more, MUCH)) return -1;
     if (mmap(more, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != more) return -1;
     return mremap(more, 4096, MUCH, 0) == more ? 0 : -1;
+}
+
+// A block of zeros where others were written before.
+static long zeros(void) {
+    char *p = riverrun_calloc(2, 8 * PART);
+    if (p) p[PART] = 1;
+    riverrun_free(p);
+    return p ? 0 : -1;
+}
+
+// A block that another one keeps from growing in place.
+static long move(void) {
+    char *p = riverrun_malloc(8 * PART);
+    char *behind = riverrun_malloc(1 << 20);
+    char *moved = riverrun_realloc(p, 9 * PART);
+    riverrun_free(behind);
+    riverrun_free(moved);
+    return moved ? 0 : -1;
 }
 
 // A file that is mapped many times.
@@ -76,6 +96,10 @@ uint64_t toil(uint64_t how) {
         case 21: done = readv(urandom, buffers(64 << 10), BUFFERS); break;
         case 22: done = pwritev(mirror, buffers(PART / BUFFERS), BUFFERS, 0); break;
         case 23: done = ftruncate(private, 0) | posix_fallocate(private, 0, 6 * PART); break;
+        case 24: riverrun_memcpy(block, block + 1, 8 * PART - 1); break;
+        case 25: riverrun_memset(block, rounds, 8 * PART); break;
+        case 26: done = zeros(); break;
+        case 27: done = move(); break;
         }
         if (done < 0) return rounds;
     }
@@ -86,6 +110,7 @@ int main(int argc, char **argv) {
     char path[256];
     much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     more = mmap(NULL, MUCH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    block = riverrun_malloc(8 * PART);
     null = open("/dev/null", O_WRONLY);
     zero = open("/dev/zero", O_RDONLY);
     urandom = open("/dev/urandom", O_RDONLY);
@@ -93,7 +118,7 @@ int main(int argc, char **argv) {
     copy = open("/data/copy", O_CREAT | O_RDWR, 0600);
     mirror = mirrored();
     private = open("/tmp/private", O_CREAT | O_RDWR, 0600);
-    if (much == MAP_FAILED || more == MAP_FAILED) return 1;
+    if (much == MAP_FAILED || more == MAP_FAILED || !block) return 1;
     if (null < 0 || zero < 0 || urandom < 0 || file < 0 || copy < 0 || mirror < 0 || private < 0) return 1;
     if (pwrite(file, much, MUCH, 0) != MUCH) return 2;
     // The host calls the functions of a program that is ready.

@@ -34,4 +34,4 @@ pub use options::{HeapEvent, HeapOptions, HeapStatistics};
 pub use owned::{GuestBox, GuestString, GuestVec};
 pub(crate) use slab::Owner;
 pub use view::Heap;
-pub(crate) use view::{HeapRecords, HeapState, SavedHeap};
+pub(crate) use view::{HeapRecords, HeapState, STEP, SavedHeap};

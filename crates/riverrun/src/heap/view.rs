@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use riverrun_program::Image;
-use riverrun_vm::{AddressSpace, MIN_ADDRESS, Perm, Region};
+use riverrun_vm::{AddressSpace, Fault, Interruption, MIN_ADDRESS, Perm, Region};
 use serde::{Deserialize, Serialize};
 
 use super::allocator::{Allocated, Allocator, Full, InUse, SavedAllocator};
@@ -22,6 +22,8 @@ use crate::program::Program;
 const START_PART: u64 = 4;
 /// The part of fewer addresses than the most that it takes.
 const ARENA_PART: u64 = 2;
+/// Bytes that are copied or filled between two looks at the time.
+pub(crate) const STEP: u64 = 1 << 20;
 /// Pages that the arena grows by at least, where there is room.
 const GROWTH: u64 = 64;
 /// The arena grows by at least its size divided by this.
@@ -218,15 +220,21 @@ impl HeapState {
 pub struct Heap<'a> {
     pub(super) memory: &'a mut Memory,
     state: &'a mut HeapState,
+    /// What ends a guest while host functions work for it.
+    interruption: Option<&'a Interruption>,
 }
 
 impl<'a> Heap<'a> {
     #[inline(always)]
-    pub(crate) fn new(memory: &'a mut Memory, state: &'a mut HeapState) -> Heap<'a> {
+    pub(crate) fn new(
+        memory: &'a mut Memory,
+        state: &'a mut HeapState,
+        interruption: Option<&'a Interruption>,
+    ) -> Heap<'a> {
         if state.deferred.is_filled() {
             state.drain(memory);
         }
-        Heap { memory, state }
+        Heap { memory, state, interruption }
     }
 
     /// Allocates a block that the host owns, of at least `size` bytes, at a multiple of 16. Its contents are undefined.
@@ -380,10 +388,38 @@ impl<'a> Heap<'a> {
             Err(full) => self.take_growing(full, size, alignment, zeroed, owner)?,
         };
         if zeroed && !taken.zero {
-            self.memory.slice_mut(taken.address, size).map_err(Problem::Fault)?.fill(0);
+            let filled = self.in_steps(size, |memory, done, part| {
+                memory.slice_mut(taken.address + done, part).map(|bytes| bytes.fill(0))
+            });
+            if filled == Err(Problem::OutOfTime) {
+                let block = self.find(taken.address, Owner::Host)?;
+                self.state.allocator_mut().free(&block);
+            }
+            filled?;
         }
         self.record(HeapEvent::Allocate { size, alignment, zeroed, address: taken.address });
         Ok(taken.address)
+    }
+
+    /// Does what takes time in proportion to `size` by parts, each at a distance from the beginning, and looks at the time
+    /// between them.
+    #[inline(always)]
+    fn in_steps(
+        &mut self,
+        size: u64,
+        mut step: impl FnMut(&mut Memory, u64, u64) -> Result<(), Fault>,
+    ) -> Result<(), Problem> {
+        let mut done = 0;
+        loop {
+            let part = STEP.min(size - done);
+            step(self.memory, done, part).map_err(Problem::Fault)?;
+            done += part;
+            match self.interruption {
+                _ if done == size => return Ok(()),
+                Some(interruption) if interruption.is_reached() => return Err(Problem::OutOfTime),
+                _ => {}
+            }
+        }
     }
 
     #[cold]
@@ -485,7 +521,7 @@ impl<'a> Heap<'a> {
         Ok(address)
     }
 
-    /// Copies a block to a new one of `size` bytes and frees the old one; if the copy faults, frees the new one.
+    /// Copies a block to a new one of `size` bytes and frees the old one; if the copy fails, frees the new one.
     fn move_block(&mut self, old: u64, block: &InUse, size: u64) -> Result<u64, Problem> {
         let is_guests = block.owner == Owner::Guest;
         let cached = if is_guests { self.state.allocate_cached(size) } else { None };
@@ -497,14 +533,16 @@ impl<'a> Heap<'a> {
             },
         };
         // The guest may use the whole capacity of a block (`Heap::capacity`), so all of it is copied.
-        let copied = self.memory.copy_within(old, address, size.min(block.capacity));
+        let copied = self.in_steps(size.min(block.capacity), |memory, done, part| {
+            memory.copy_within(old + done, address + done, part)
+        });
         let gone = if copied.is_ok() { old } else { address };
         if !(is_guests && self.state.free_cached(gone, None)) {
             // `block` may be stale: the allocation above may have moved its record.
             let block = self.find(gone, Owner::Host)?;
             self.state.allocator_mut().free(&block);
         }
-        copied.map_err(Problem::Fault)?;
+        copied?;
         Ok(address)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use riverrun_vm::{HostFunction, Import, Results};
 
 use crate::caller::Caller;
-use crate::heap::{Heap, HeapState, Owner};
+use crate::heap::{Heap, HeapState, Owner, STEP};
 use crate::heap_error::{HeapError, HeapProblem as Problem};
 use crate::host::function::IntoHostFunction;
 use crate::instance::Instance;
@@ -13,9 +13,6 @@ use crate::registry::{Closure, HostCode};
 
 /// A guest pointer to anything.
 type Pointer = crate::Ptr<u8>;
-
-/// Bytes that one call copies or fills at most; it returns how many it did. More would be time that no limit counts.
-const STEP: u64 = 1 << 20;
 
 /// The guest's result of an allocation: null if there is no room; other errors end its run.
 #[inline(always)]
@@ -164,8 +161,8 @@ pub(crate) fn functions<T: 'static>() -> [(&'static str, Closure); 9] {
     });
     let calloc = function(|mut caller: Caller<'_, T>, count: u64, size: u64| {
         let mut heap = caller.heap();
-        let bytes = count.checked_mul(size).ok_or(Problem::TooLarge { count, size });
-        let result = bytes.and_then(|bytes| heap.allocate_as(bytes, 1, true, Owner::Guest));
+        // More than 2^64 bytes have no room, either.
+        let result = heap.allocate_as(count.saturating_mul(size), 1, true, Owner::Guest);
         answer(&heap, result)
     });
     let aligned_alloc = function(|mut caller: Caller<'_, T>, alignment: u64, size: u64| {
@@ -197,8 +194,10 @@ pub(crate) fn functions<T: 'static>() -> [(&'static str, Closure); 9] {
         let heap = caller.heap();
         heap.capacity(block.address()).map_err(|problem| heap.error(problem))
     });
+    // One call copies or fills a step at most; it returns how many bytes it did.
     let memmove = function(|mut caller: Caller<'_, T>, to: Pointer, from: Pointer, size: u64| {
         let size = size.min(STEP);
+        caller.look_at_time();
         let memory = caller.memory_mut();
         match memory.copy_within(from.address(), to.address(), size) {
             Ok(()) => Ok(size),
@@ -208,6 +207,7 @@ pub(crate) fn functions<T: 'static>() -> [(&'static str, Closure); 9] {
     });
     let memset = function(|mut caller: Caller<'_, T>, to: Pointer, byte: i32, size: u64| {
         let size = size.min(STEP);
+        caller.look_at_time();
         to.slice(size).get_mut(caller.memory_mut()).map(|bytes| bytes.fill(byte as u8)).map(|()| size)
     });
     [

@@ -146,7 +146,7 @@ impl<T> RawMachine<T> {
     /// As [`RawMachine::memory`].
     pub unsafe fn heap<'a>(self) -> Heap<'a> {
         // SAFETY: as the caller promises; neither is part of the other.
-        unsafe { Heap::new(self.memory(), &mut (*self.0.as_ptr()).heap) }
+        unsafe { Heap::new(self.memory(), &mut (*self.0.as_ptr()).heap, None) }
     }
 
     /// Runs `body`, which calls functions of the guest, within limits.

@@ -274,9 +274,9 @@ impl Execution {
             activation.end();
         }
         let state = window.state_mut();
+        let now = state.exit.count_base.wrapping_sub(state.exit.fuel as u64);
+        let executed = if self.counts_fuel() { now.wrapping_sub(state.hart.instret) } else { 0 };
         state.exit.count_base = 0;
-        let left = state.exit.fuel.wrapping_add(RESERVE);
-        let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
         state.hart.instret += executed;
         (self.exit(window, &activation), executed)
     }

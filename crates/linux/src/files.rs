@@ -362,9 +362,11 @@ pub(crate) fn open_host(
     }
     let fd = open(host)?;
     // Another process may have replaced the file meanwhile.
-    match name.admit(&fd)?.kind {
+    let place = name.admit(&fd)?;
+    match place.kind {
         mode::DIRECTORY => {
-            Ok(Kind::Directory(Directory::new(name.path().clone(), DirectoryPlace::Host(fd, name.access))))
+            let host = DirectoryPlace::Host(fd, name.access_to(&place));
+            Ok(Kind::Directory(Directory::new(name.path().clone(), host)))
         }
         mode::REGULAR => Ok(Kind::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
@@ -385,7 +387,7 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     if seen.kind != mode::DIRECTORY {
         return Err(Errno::NOTDIR.into());
     }
-    let name = name.clone().writable()?;
+    seen.check_writable()?;
     // Never with a name, which would be one that no check has seen.
     let host = access | OFlags::TMPFILE | OFlags::EXCL | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(&seen.fd, c".", host, mode)?;

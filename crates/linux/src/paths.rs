@@ -127,6 +127,16 @@ pub(crate) struct Seen {
     access: DirAccess,
 }
 
+impl Seen {
+    /// `EROFS` unless the guest may change it.
+    pub(crate) fn check_writable(&self) -> Result<(), Stop> {
+        match self.access {
+            DirAccess::ReadWrite => Ok(()),
+            DirAccess::ReadOnly => Err(Errno::ROFS.into()),
+        }
+    }
+}
+
 impl HostName {
     /// What is there, if the grant reaches so far.
     pub(crate) fn look(&self) -> Result<Seen, Stop> {
@@ -135,10 +145,14 @@ impl HostName {
         }
         let fd = rustix::fs::openat(&self.dir, &self.name, LOOK, Mode::empty())?;
         let place = self.admit(&fd)?;
+        Ok(Seen { fd, kind: place.kind, access: self.access_to(&place) })
+    }
+
+    /// What the guest may do to what is at the place that this name leads to.
+    pub(crate) fn access_to(&self, place: &Place) -> DirAccess {
         // A directory that is granted for reading is that by other names, too.
         let is_read_only = self.name != "." && self.read_only.contains(&place.identity);
-        let access = if is_read_only { DirAccess::ReadOnly } else { self.access };
-        Ok(Seen { fd, kind: place.kind, access })
+        if is_read_only { DirAccess::ReadOnly } else { self.access }
     }
 
     /// Where an open file is; refuses it if that is a mount that the grant does not reach.
@@ -201,8 +215,8 @@ impl HostName {
     /// Refuses to have what is there changed, moved or removed, unless the guest may.
     pub(crate) fn changeable(self) -> Result<HostName, Stop> {
         let seen = self.look()?;
+        seen.check_writable()?;
         match seen.kind {
-            _ if seen.access == DirAccess::ReadOnly => Err(Errno::ROFS.into()),
             mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => {
                 Err(self.refuse(Reason::SpecialFile(special_file(seen.kind))))
             }

@@ -293,8 +293,8 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
     let status = Status::of_found(call, &found, follow)?;
     match found.node {
         Node::Host(name) => {
-            if wanted & mode::WRITE != 0 && !name.is_writable() {
-                return Err(Errno::ROFS.into());
+            if wanted & mode::WRITE != 0 {
+                name.look()?.check_writable()?;
             }
             let access = Access::from_bits_truncate(wanted);
             rustix::fs::accessat(&name.dir, &name.name, access, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS)?;

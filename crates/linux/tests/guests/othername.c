@@ -18,6 +18,9 @@ int main(void) {
     SHOW(chmod("/w/inner", 0777));
     SHOW(chmod("/w/inner/sub", 0777));
     SHOW(utimensat(AT_FDCWD, "/w/inner", NULL, 0));
+    SHOW(open("/w/inner", O_TMPFILE | O_RDWR, 0600));
+    SHOW(access("/w/inner", W_OK));
+    SHOW(fchmod(open("/w/inner", O_RDONLY | O_DIRECTORY), 0777));
     SHOW(rename("/w/inner", "/w/moved"));
     SHOW(rename("/w/other", "/w/inner"));
     SHOW(renameat2(AT_FDCWD, "/w/inner", AT_FDCWD, "/w/other", RENAME_EXCHANGE));

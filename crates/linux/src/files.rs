@@ -103,7 +103,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
         _ if flags & open::NO_FOLLOW != 0 && matches!(own, Own::Program) => return Err(Errno::LOOP.into()),
         Own::File(inode) => (inode, Origin::Name),
         Own::Program => (Inode::given(call.linux.program()?.clone()), Origin::Name),
-        Own::Proc(file) => (Inode::given(file.contents(call).into()), Origin::Made),
+        Own::Proc(file) => (Inode::generated(&call.linux.names.tree.space, file.contents(call))?, Origin::Made),
     };
     if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::TRUNCATE) != 0 {
         return Err(Errno::ACCESS.into());

@@ -161,6 +161,14 @@ impl Inode {
         Arc::new(Inode { number: Inode::GIVEN, space: Arc::default(), state: Mutex::new(state) })
     }
 
+    /// One with these bytes, which are counted as a private file's; `ENOMEM` without room.
+    pub(crate) fn generated(space: &Arc<Space>, bytes: Vec<u8>) -> Result<Arc<Inode>, Stop> {
+        let counted = INODE + bytes.len() as u64;
+        space.reserve(counted).map_err(|_| Errno::NOMEM)?;
+        let state = State { permissions: 0o444, links: 1, counted, ..State::of(Content::Given(bytes.into())) };
+        Ok(Arc::new(Inode { number: Inode::GIVEN, space: space.clone(), state: Mutex::new(state) }))
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -297,6 +297,13 @@ fn descriptors_and_pipes_are_limited() {
 }
 
 #[test]
+fn files_that_are_generated_count_as_private_ones() {
+    let outcome = run(&gcc("limits.c", STATIC), "", limits("generated").max_private_files(16 << 10));
+    let files = outcome.stdout.strip_prefix("Cannot allocate memory after ").unwrap().strip_suffix(" files\n").unwrap();
+    assert!((1..32).contains(&files.parse::<u32>().unwrap()), "{files}");
+}
+
+#[test]
 fn unknown_calls_are_refused_and_named_once() {
     let (outcome, log) = run_logged(&gcc("limits.c", STATIC), limits("unknown"), Detail::Unknown);
     assert_eq!(outcome.stdout.matches("= -1 Function not implemented\n").count(), 5, "{}", outcome.stdout);

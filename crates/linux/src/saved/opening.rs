@@ -104,7 +104,10 @@ impl Opener<'_> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
         let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit.clone()));
         match source {
-            MemorySource::Contents(contents) => return open(path, Inode::given(contents[..].into()), Origin::Made),
+            MemorySource::Contents(contents) => {
+                let inode = Inode::generated(&self.names.tree.space, contents.clone())?;
+                return open(path, inode, Origin::Made);
+            }
             MemorySource::Name | MemorySource::Private(_) => {}
         }
         match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {

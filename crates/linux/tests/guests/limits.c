@@ -58,6 +58,12 @@ static void descriptors(void) {
     printf("%s after %d pipes\n", strerror(errno), pipes);
 }
 
+static void generated(void) {
+    int files = 0;
+    while (open("/proc/self/maps", O_RDONLY) >= 0) files++;
+    printf("%s after %d files\n", strerror(errno), files);
+}
+
 static void unknown(void) {
     SHOW(syscall(SYS_bpf, 2, 1, 0));
     SHOW(syscall(SYS_bpf, 2, 1, 0));
@@ -106,6 +112,7 @@ int main(int argc, char **argv) {
         case 'r': mappings(); break;
         case 'd': descriptors(); break;
         case 'e': executable(); break;
+        case 'g': generated(); break;
         case 'u': unknown(); break;
         case 'p': partial(); break;
         case 'c': clocks(); break;

@@ -10,8 +10,8 @@ use crate::abi::{Layout, signal};
 use crate::call::Stop;
 use crate::process::{PROCESS, USER};
 
-/// Signals that are queued at most; beyond, `EAGAIN`.
-const MOST: usize = 1024;
+/// Signals that are queued at most for a process and its threads; beyond, `EAGAIN`.
+pub(crate) const MOST: usize = 1024;
 
 /// What the receiver of a signal is told of its sender, as `struct siginfo` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,16 +67,16 @@ impl Pending {
         self.set
     }
 
-    /// Whether no more can be queued.
-    pub(crate) fn is_full(&self) -> bool {
-        self.told.len() >= MOST
+    /// How many are queued.
+    pub(crate) fn queued(&self) -> usize {
+        self.told.len()
     }
 
     /// Adds a signal, and what is told of it; nothing of one that timers tell of.
     pub(crate) fn add(&mut self, number: u32, origin: Option<Origin>) {
         let is_known = self.set & bit(number) != 0;
         self.set |= bit(number);
-        if let Some(origin) = origin.filter(|_| !self.is_full() && (!is_known || number >= signal::FIRST_REAL_TIME)) {
+        if let Some(origin) = origin.filter(|_| !is_known || number >= signal::FIRST_REAL_TIME) {
             self.told.push_back((number, origin));
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Linux;
 use crate::abi::{Layout, Timespec, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
-use crate::pending_signals::{Origin, Pending, bit};
+use crate::pending_signals::{MOST, Origin, Pending, bit};
 use crate::process::PROCESS;
 use crate::program_timers::{FromTimer, ProgramTimers};
 use crate::requests::{Ended, On};
@@ -33,8 +33,12 @@ const INFO: u64 = 128;
 const REGISTERS: u64 = 176;
 /// The size of `struct ucontext`.
 const CONTEXT: u64 = 960;
+/// The offset of the alternate stack in `struct ucontext`.
+const STACK: u64 = 16;
 /// The offset of the signal mask in `struct ucontext`.
 const MASK: u64 = 40;
+/// The register with the stack pointer.
+const SP: usize = 2;
 /// The smallest alternate stack (`MINSIGSTKSZ`).
 const MIN_STACK: u64 = 2048;
 /// The number of `rt_sigreturn`.
@@ -60,6 +64,7 @@ struct AlternateStack {
 }
 
 impl AlternateStack {
+    const ON_STACK: u32 = 1;
     const DISABLE: u32 = 2;
 
     /// Its flags: whether there is none.
@@ -69,6 +74,17 @@ impl AlternateStack {
 
     fn contains(&self, sp: u64) -> bool {
         sp.checked_sub(self.start).is_some_and(|offset| offset != 0 && offset <= self.size)
+    }
+
+    /// What the guest sets in its place: `start`, `flags` and `size` of a `stack_t`.
+    fn replaced(&self, [start, flags, size]: [u64; 3], sp: u64) -> Result<AlternateStack, Errno> {
+        match flags as u32 & !AlternateStack::ON_STACK {
+            _ if self.contains(sp) => Err(Errno::PERM),
+            AlternateStack::DISABLE => Ok(AlternateStack::default()),
+            0 if size < MIN_STACK => Err(Errno::NOMEM),
+            0 => Ok(AlternateStack { start, size }),
+            _ => Err(Errno::INVAL),
+        }
     }
 }
 
@@ -241,10 +257,15 @@ impl Signals {
         (own.pending.set() | self.pending.set()) & !own.blocked
     }
 
+    /// Whether a signal does nothing.
+    fn ignores(&self, number: u32) -> bool {
+        let handler = self.actions[number as usize - 1].handler;
+        handler == SIG_IGN || handler == SIG_DFL && is_ignored_by_default(number)
+    }
+
     /// Whether a signal ends a wait with these blocked.
     pub(crate) fn interrupts(&self, number: u32, blocked: u64) -> bool {
-        let handler = self.actions[number as usize - 1].handler;
-        blocked & bit(number) == 0 && handler != SIG_IGN && !(handler == SIG_DFL && is_ignored_by_default(number))
+        blocked & bit(number) == 0 && !self.ignores(number)
     }
 
     /// Lets every signal that waits act on a thread with these registers.
@@ -311,11 +332,19 @@ impl Signals {
 impl Linux {
     /// Sends signal `number`, 1 to 64, to the thread that runs.
     pub(crate) fn raise(&mut self, number: u32) {
-        self.threads.current_mut().signals.pending.add(number, Some(Origin::PROCESS));
+        let origin = Some(Origin::PROCESS).filter(|_| self.can_queue());
+        self.threads.current_mut().signals.pending.add(number, origin);
+    }
+
+    /// Whether one more signal can be queued.
+    fn can_queue(&self) -> bool {
+        let queued = self.threads.iter().map(|(_, thread)| thread.signals.pending.queued());
+        queued.sum::<usize>() + self.signals.pending.queued() < MOST
     }
 
     /// Sends a signal to the thread with this index, from there; from a timer of the program if nothing is said.
     pub(crate) fn raise_for(&mut self, index: usize, number: u32, origin: Option<Origin>) {
+        let origin = origin.filter(|_| self.can_queue());
         self.threads.get_mut(index).signals.pending.add(number, origin);
         if self.signals.is_watched(number) {
             self.files_have_changed();
@@ -338,6 +367,7 @@ impl Linux {
         match taker.map(|(index, _)| index) {
             Some(index) => self.raise_for(index, number, origin),
             None => {
+                let origin = origin.filter(|_| self.can_queue());
                 self.signals.pending.add(number, origin);
                 if self.signals.is_watched(number) {
                     self.files_have_changed();
@@ -462,7 +492,6 @@ impl ThreadSignals {
         action: Action,
     ) -> Result<(), Fault> {
         const RA: usize = 1;
-        const SP: usize = 2;
         const A0: usize = 10;
         let sp = registers.x[SP];
         let is_on_alternate = self.stack.contains(sp);
@@ -494,12 +523,15 @@ impl ThreadSignals {
         Ok(())
     }
 
-    /// The registers before a handler, from its frame.
+    /// The registers before a handler, from its frame, which has the mask and the alternate stack, too.
     pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<Registers, Stop> {
         let context = frame.wrapping_add(INFO);
         let blocked = memory.read_u64(context.wrapping_add(MASK))?;
         let registers = Registers::load(memory, context.wrapping_add(REGISTERS))?;
+        let stack = load_words(memory, context.wrapping_add(STACK))?;
         self.blocked = blocked & !always_open();
+        // As Linux does, without a word where it cannot be that.
+        self.stack = self.stack.replaced(stack, registers.x[SP]).unwrap_or(self.stack);
         Ok(registers)
     }
 }
@@ -536,7 +568,7 @@ pub(crate) fn rt_sigaction(call: &mut Call<'_>) -> Outcome {
         }
         let [handler, flags, mask] = load_words(call.memory, new)?;
         *action = Action { handler, flags, mask };
-        if handler == SIG_IGN {
+        if call.linux.signals.ignores(number) {
             let linux = &mut *call.linux;
             linux.signals.pending.forget(number);
             linux.threads.each_signals(|signals| signals.pending.forget(number));
@@ -624,26 +656,17 @@ pub(crate) fn rt_sigreturn(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
-    const ON_STACK: u32 = 1;
     let [new, old, ..] = call.args;
     let own = &mut call.linux.threads.current_mut().signals;
     let before = own.stack;
     let active = before.contains(call.place.1);
     if new != 0 {
-        let [start, flags, size] = load_words(call.memory, new)?;
-        let stack = match flags as u32 & !ON_STACK {
-            _ if active => return Err(Errno::PERM.into()),
-            AlternateStack::DISABLE => AlternateStack::default(),
-            0 if size < MIN_STACK => return Err(Errno::NOMEM.into()),
-            0 => AlternateStack { start, size },
-            _ => return Err(Errno::INVAL.into()),
-        };
-        own.stack = stack;
+        own.stack = before.replaced(load_words(call.memory, new)?, call.place.1)?;
     }
     if old == 0 {
         return Ok(0);
     }
-    let flags = if active { ON_STACK } else { before.flags() };
+    let flags = if active { AlternateStack::ON_STACK } else { before.flags() };
     Layout::new().u64(before.start).u64(flags.into()).u64(before.size).store(call.memory, old)
 }
 
@@ -672,9 +695,7 @@ pub(crate) fn kill(call: &mut Call<'_>) -> Outcome {
 /// What the guest says of a signal that it queues; `EAGAIN` if it has queued too many.
 fn queued(call: &Call<'_>, info: usize) -> Result<Origin, Stop> {
     let origin = Origin::load(call.memory, call.args[info])?;
-    let is_full = call.linux.signals.pending.is_full()
-        || call.linux.threads.iter().any(|(_, thread)| thread.signals.pending.is_full());
-    if is_full { Err(Errno::AGAIN.into()) } else { Ok(origin) }
+    if call.linux.can_queue() { Ok(origin) } else { Err(Errno::AGAIN.into()) }
 }
 
 pub(crate) fn rt_sigqueueinfo(call: &mut Call<'_>) -> Outcome {

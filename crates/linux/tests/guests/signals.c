@@ -43,6 +43,10 @@ static void on_alternate(int number) {
     printf("flags %d\n", now.ss_flags);
 }
 
+static void shrink_alternate(int number, siginfo_t *info, void *context) {
+    ((ucontext_t *)context)->uc_stack.ss_size = 4096;
+}
+
 static void by_kill(int number) {
     static int calls;
     printf("call %d of %d\n", ++calls, number);
@@ -121,6 +125,22 @@ int main(void) {
     raise(SIGUSR1);
     sigaltstack(NULL, &stack);
     printf("flags %d\n", stack.ss_flags);
+    struct sigaction shrinks = {.sa_sigaction = shrink_alternate, .sa_flags = SA_SIGINFO};
+    sigaction(SIGUSR1, &shrinks, NULL);
+    raise(SIGUSR1);
+    sigaltstack(NULL, &stack);
+    printf("the handler's return sets the size %zu\n", stack.ss_size);
+
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    install(SIGCHLD, plain, 0);
+    raise(SIGCHLD);
+    install(SIGCHLD, SIG_DFL, 0);
+    sigpending(&child);
+    printf("ignored by default, pending: %d\n", sigismember(&child, SIGCHLD));
+    sigprocmask(SIG_SETMASK, &before, NULL);
 
     install(SIGUSR1, by_kill, SA_NODEFER);
     SHOW(kill(getpid(), SIGUSR1));

@@ -543,6 +543,7 @@ fn move_mapping(call: &mut Call<'_>) -> Outcome {
         }
         call.linux.layout()?.place(call.memory, new_len)?
     };
+    check_executable(call, &(new..new.saturating_add(new_len)), perm)?;
     let kept = old..old + old_len.min(new_len);
     call.release(&(new..new.saturating_add(new_len)))?;
     lighten(call, new..new.saturating_add(new_len))?;

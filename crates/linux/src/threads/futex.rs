@@ -69,6 +69,7 @@ fn check_aligned(address: u64) -> Result<u64, Stop> {
 
 pub(crate) fn futex(call: &mut Call<'_>) -> Outcome {
     const COMMAND: u32 = 0x7f;
+    const PRIVATE: u32 = 0x80;
     const REAL_TIME: u32 = 0x100;
     const WAIT: u32 = 0;
     const WAKE: u32 = 1;
@@ -90,6 +91,10 @@ pub(crate) fn futex(call: &mut Call<'_>) -> Outcome {
             let bits = if command == WAKE { ALL_BITS } else { call.uint(5) };
             if bits == 0 {
                 return Err(Errno::INVAL.into());
+            }
+            if operation & PRIVATE == 0 {
+                // What processes share is known by the page that it is in.
+                call.memory.read_u32(check_aligned(address)?)?;
             }
             // Linux wakes one also where none is asked for.
             let count = (call.int(2).max(1)) as usize;

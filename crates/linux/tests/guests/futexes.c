@@ -76,6 +76,8 @@ int main(void) {
     show(futex(&words[0], FUTEX_WAKE_BITSET, 1, NULL, NULL, 0));
     show(futex(odd, FUTEX_WAIT, 0, NULL, NULL, 0));
     show(futex(odd, FUTEX_WAKE, 1, NULL, NULL, 0));
+    show(futex((void *)4096, FUTEX_WAKE, 1, NULL, NULL, 0));
+    show(futex((void *)4096, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0));
     show(futex((void *)8, FUTEX_WAIT, 0, NULL, NULL, 0));
     show(futex(&words[0], FUTEX_WAKE, 1, NULL, NULL, 0));
     show(futex(&words[0], FUTEX_CMP_REQUEUE, 1, (void *)1, &words[1], 1));

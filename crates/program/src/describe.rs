@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::image::Image;
 use crate::lines::SourceLocation;
-use crate::names::demangle;
+use crate::names::{Printable, demangle};
 use crate::unwind::Frame;
 
 /// Frames of one backtrace whose source lines are looked up at most ([`Image::describe_all`]).
@@ -70,15 +70,15 @@ impl fmt::Display for FrameDescription {
         let inlined = self.locations.len() > 1;
         let innermost = self.locations.first().and_then(|place| place.function.as_deref());
         match (innermost, &self.function) {
-            (Some(inlined_function), _) if inlined => write!(f, " {inlined_function}")?,
-            (_, Some(function)) => write!(f, " {function}+{:#x}", self.offset)?,
-            (Some(function), None) => write!(f, " {function}")?,
+            (Some(inlined_function), _) if inlined => write!(f, " {}", Printable(inlined_function))?,
+            (_, Some(function)) => write!(f, " {}+{:#x}", Printable(function), self.offset)?,
+            (Some(function), None) => write!(f, " {}", Printable(function))?,
             (None, None) => write!(f, " ?")?,
         }
         for (depth, place) in self.locations.iter().enumerate() {
             if depth > 0 {
                 let function = place.function.as_deref().unwrap_or("?");
-                write!(f, "\n        inlined into {function}")?;
+                write!(f, "\n        inlined into {}", Printable(function))?;
             }
             place.write_position(f)?;
         }
@@ -90,7 +90,7 @@ impl SourceLocation {
     /// ` at file:line:column`, as far as it is known.
     fn write_position(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(file) = &self.file else { return Ok(()) };
-        write!(f, " at {file}")?;
+        write!(f, " at {}", Printable(file))?;
         let Some(line) = self.line else { return Ok(()) };
         write!(f, ":{line}")?;
         self.column.map_or(Ok(()), |column| write!(f, ":{column}"))

@@ -43,7 +43,7 @@ pub use flags::{FileFlags, FloatAbi};
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
 pub use joined::{DynamicObject, JoinedProgram};
 pub use lines::SourceLocation;
-pub use names::demangle;
+pub use names::{Printable, demangle};
 pub use profile::{Profile, ProfileError};
 pub use riverrun_isa::{Absent, absent};
 pub use sections::Section;

@@ -33,6 +33,26 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     written.map_or(Cow::Borrowed(name), |()| Cow::Owned(readable.text))
 }
 
+/// Text of a guest's on a line of ours: control characters, which begin lines or command a terminal, are escaped. A tab
+/// stays.
+///
+/// ```
+/// use riverrun_program::Printable;
+///
+/// assert_eq!(Printable("main\n\u{1b}[2J").to_string(), r"main\n\u{1b}[2J");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<'a>(pub &'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c.is_control() && c != '\t' {
+            true => write!(f, "{}", c.escape_default()),
+            false => f.write_char(c),
+        })
+    }
+}
+
 /// A string that refuses to grow beyond all measure.
 #[derive(Default)]
 struct Bounded {

@@ -4,10 +4,10 @@
 //! out a [`Backtrace`]. It names no frame that is not certain: where registers are not those of the pc, it ends with the
 //! innermost one.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::Deref;
 
-use riverrun_program::{Frame as Place, FrameDescription as Frame, Image};
+use riverrun_program::{Frame as Place, FrameDescription as Frame, Image, Printable};
 
 use crate::memory::Memory;
 use crate::registers::Position;
@@ -25,7 +25,7 @@ const LIMIT: usize = 256;
 /// 201: 0x10620 main+0x1e at /home/me/tree.c:20:5
 /// ```
 ///
-/// The names are the guest's own: control characters in them are replaced, and long ones cut.
+/// The names are the guest's own: control characters in them are escaped, and long ones cut.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Backtrace {
     frames: Vec<Frame>,
@@ -136,10 +136,11 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const CHARACTERS_MAX: usize = 400;
 
-        for c in self.0.chars().take(CHARACTERS_MAX) {
-            f.write_char(if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })?;
+        let text = Printable(self.0).to_string();
+        match text.char_indices().nth(CHARACTERS_MAX) {
+            Some((end, _)) => write!(f, "{}...", &text[..end]),
+            None => f.write_str(&text),
         }
-        if self.0.chars().nth(CHARACTERS_MAX).is_some() { f.write_str("...") } else { Ok(()) }
     }
 }
 
@@ -200,6 +201,12 @@ mod tests {
         frames.push(frame(0x30, "main"));
         let text = Backtrace { frames, end: End::Outermost }.to_string();
         assert_eq!(text, "  0: 0x10 leaf+0x4\n  1: 0x20 depth+0x4 (x 200)\n201: 0x30 main+0x4");
+    }
+
+    #[test]
+    fn a_name_forges_no_line() {
+        let text = Backtrace { frames: vec![frame(0x10, "f\n  1: 0x20 main")], end: End::Outermost }.to_string();
+        assert_eq!(text, "  0: 0x10 f\\n  1: 0x20 main+0x4");
     }
 
     #[test]

@@ -32,6 +32,6 @@ pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
 pub use riverrun_vm::artifact::{Fidelity, Quick};
-pub use riverrun_vm::{AddressSpace, is_same_file};
+pub use riverrun_vm::{AddressSpace, is_same_file, read_whole};
 pub use selection::Selection;
 pub use unit::{Interpreted, Report, compile, compile_object, compile_selected};

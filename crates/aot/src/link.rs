@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use riverrun_vm::write_whole;
+use riverrun_vm::{make_folder_of, write_whole};
 
 use crate::error::CompileError;
 
@@ -58,9 +58,7 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
 /// # Errors
 /// [`CompileError::File`].
 pub fn write(path: &Path, artifact: &[u8]) -> Result<(), CompileError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder
-        .map_or(Ok(()), std::fs::create_dir_all)
+    make_folder_of(path)
         .and_then(|()| write_whole(path, artifact))
         .map_err(|source| CompileError::File { what: path.display().to_string(), source })
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +16,9 @@ use crate::error::{Error, Problem};
 use crate::names;
 use crate::reserved;
 use crate::types::{Record, Type};
+
+/// Bytes of a description at most.
+const FILE_MAX: u64 = 64 << 20;
 
 /// An API: the functions of the host that a guest can call.
 #[derive(Debug)]
@@ -62,6 +67,15 @@ impl Call {
     }
 }
 
+/// The text of a file, which may be a device without an end.
+fn read(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    match File::open(file)?.take(FILE_MAX + 1).read_to_string(&mut text)? as u64 > FILE_MAX {
+        true => Err(io::Error::other(format!("it has more than {FILE_MAX} bytes"))),
+        false => Ok(text),
+    }
+}
+
 impl Api {
     /// Reads a description.
     ///
@@ -69,7 +83,7 @@ impl Api {
     /// If it cannot be read, and as [`Api::parse`].
     pub fn read(file: impl AsRef<Path>) -> Result<Api, Error> {
         let file = file.as_ref();
-        let text = std::fs::read_to_string(file).map_err(|error| Error {
+        let text = read(file).map_err(|error| Error {
             file: file.to_owned(),
             place: None,
             subject: None,

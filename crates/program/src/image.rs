@@ -103,6 +103,11 @@ pub struct Tls {
 }
 
 impl Image {
+    /// What a program's file begins with.
+    pub const MAGIC: &[u8] = b"\x7fELF";
+    /// Bytes of a program's file at most: what guests can address.
+    pub const FILE_MAX: u64 = 1 << 32;
+
     /// Reads and checks the headers of an ELF file.
     ///
     /// `bytes` may be a `Vec<u8>`, a slice or an `Arc<[u8]>`; only the last is not copied.

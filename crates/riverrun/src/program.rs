@@ -2,18 +2,17 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use riverrun_interp::Code;
-use riverrun_program::{Export, Image, Import};
+use riverrun_program::{Export, Image, Import, Printable};
 use riverrun_vm::artifact::{
     ABI, Artifact, ArtifactError, Header, LinkedArtifact, Options, ProgramHash, Quick, Symbol,
 };
-use riverrun_vm::{AddressSpace, Interruption, Perm, STACK_GUARD};
+use riverrun_vm::{AddressSpace, Interruption, Perm, STACK_GUARD, read_whole};
 
 use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
 use crate::engine::Engine;
@@ -124,7 +123,8 @@ impl Program {
     /// As [`Program::new`], and [`Error::File`].
     pub fn from_file(engine: &Engine, path: impl AsRef<Path>) -> Result<Program, Error> {
         let path = path.as_ref();
-        let elf = read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let elf = File::open(path).and_then(|file| read_whole(file, Image::MAGIC, Image::FILE_MAX));
+        let elf = elf.map_err(|source| Error::File { path: path.to_owned(), source })?;
         Program::new(engine, elf)
     }
 
@@ -332,10 +332,10 @@ impl Program {
     /// [compiled as it runs](crate::Config::tier_up), or if there is no cache.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written.
+    /// [`Error::Output`].
     pub fn keep_profile(&self) -> Result<(), Error> {
         let Some(tier_up) = &self.code.tier_up else { return Ok(()) };
-        tier_up.keep_profile(&self.code.reached()).map_err(|(path, source)| Error::File { path, source })
+        tier_up.keep_profile(&self.code.reached()).map_err(|(path, source)| Error::Output { path, source })
     }
 
     /// Notes where the interpreter is after this time, in the decoded block with this beginning, and has hot functions
@@ -424,7 +424,7 @@ impl Program {
     /// # Errors
     /// [`Error::Artifact`]: the artifact's file cannot be read any more.
     pub fn perf_map(&self) -> Result<String, Error> {
-        let line = |symbol: &Symbol| format!("{:x} {:x} {}\n", symbol.code.start, symbol.code.len(), symbol.name);
+        let line = |Symbol { name, code }: &Symbol| format!("{:x} {:x} {}\n", code.start, code.len(), Printable(name));
         let mut map = String::new();
         for code in self.code.compiled.all() {
             map.extend(code.artifact.symbols()?.iter().map(line));
@@ -457,30 +457,6 @@ fn check_room(image: &Image, space: AddressSpace, stack: &Range<u64>) -> Result<
     match end <= room || !space.is_masked() {
         true => Ok(()),
         false => Err(Error::AddressSpace { end, room, bits: space.bits() }),
-    }
-}
-
-/// Bytes of a program's file at most: what guests can address.
-const FILE_LIMIT: u64 = 1 << 32;
-
-/// A file's content, read to where it stays: programs may be large.
-fn read(path: &Path) -> std::io::Result<Arc<[u8]>> {
-    let mut file = File::open(path)?;
-    let len = file.metadata()?.len();
-    if len > FILE_LIMIT {
-        let message = format!("the file has {len} bytes, and a program at most {FILE_LIMIT}");
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
-    }
-    let len = len as usize;
-    let mut content: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
-    let buffer = Arc::get_mut(&mut content).expect("nobody else has it yet");
-    file.read_exact(buffer)?;
-    // What is no regular file has no length.
-    let mut rest = Vec::new();
-    file.read_to_end(&mut rest)?;
-    match rest.is_empty() {
-        true => Ok(content),
-        false => Ok([&content, &rest[..]].concat().into()),
     }
 }
 

@@ -70,4 +70,4 @@ pub use perm::Perm;
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_RESERVED};
 pub use sys::{LockKind, RangeLock, host_stack_left, range_lock_in_the_way, set_range_lock};
 pub use trap::{Trap, TrapCause};
-pub use whole_file::{is_same_file, write_whole};
+pub use whole_file::{is_same_file, make_folder_of, open_regular, read_whole, write_whole};

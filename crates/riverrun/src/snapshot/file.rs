@@ -381,12 +381,17 @@ impl Snapshot {
         // What a device or a pipe gives has no length before.
         let mut bytes = Vec::new();
         Read::by_ref(&mut file).take(HEADER as u64).read_to_end(&mut bytes).map_err(failed)?;
-        let len = Header::parse(&bytes)?.len;
+        let Header { format, len, .. } = Header::parse(&bytes)?;
         if len > limit {
             return Err(SnapshotError::TooLarge { found: len, limit }.into());
         }
         // One more shows that there is more.
-        file.take(len.saturating_sub(HEADER as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        let rest = len.saturating_sub(HEADER as u64).saturating_add(1);
+        Read::by_ref(&mut file).take(rest).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > len && format == FORMAT {
+            let found = file.metadata().map_err(failed)?.len().max(bytes.len() as u64);
+            return Err(SnapshotError::Length { found, expected: len }.into());
+        }
         Snapshot::from_bytes(program, &bytes)
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use riverrun_program::Profile;
-use riverrun_vm::write_whole;
+use riverrun_vm::{make_folder_of, write_whole};
 
 pub(super) fn profile_beside(cached: &Path) -> PathBuf {
     cached.with_extension("profile")
@@ -16,6 +16,6 @@ pub(super) fn hot_beside(cached: &Path) -> PathBuf {
 
 /// Writes a profile, and makes its folder.
 pub(super) fn write_profile(path: &Path, profile: &Profile) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    make_folder_of(path)?;
     write_whole(path, profile.to_string().as_bytes())
 }

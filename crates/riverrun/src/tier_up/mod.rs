@@ -19,14 +19,15 @@ mod settings;
 use std::cell::Cell;
 use std::fs::{File, TryLockError};
 use std::mem::replace;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
-use riverrun_vm::AddressSpace;
 use riverrun_vm::artifact::{Artifact, LLVM_INSTRUCTION, Options, ProgramHash, Quick};
+use riverrun_vm::{AddressSpace, make_folder_of};
 
 use crate::compiler_process::{CompilerCall, processor_time, processors};
 use crate::sampler::Sampler;
@@ -479,8 +480,8 @@ impl Job {
     /// locks, and once a compiler must have ended.
     fn lock(&self) -> (Option<File>, bool) {
         let open = |cached: &PathBuf| {
-            cached.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            File::options().create(true).append(true).open(cached.with_extension("lock"))
+            make_folder_of(cached)?;
+            File::options().create(true).append(true).mode(0o644).open(cached.with_extension("lock"))
         };
         let file = self.shared.cached.as_ref().and_then(|cached| open(cached).ok());
         let Some(file) = file else { return (None, false) };

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use super::linked::LinkedArtifact;
 use super::mapping::Mapping;
 use crate::arch::enter_function;
 use crate::sys;
+use crate::whole_file::open_regular;
 
 /// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
 /// are the guest's source; there the column is the address, as the distance in parcels of two bytes from
@@ -95,12 +96,7 @@ impl Artifact {
     /// to as long as the artifact is in use; it may be replaced by another one.
     pub unsafe fn load(path: &Path, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let failed = |source| ArtifactError::File { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        match file.metadata().map_err(failed)? {
-            other if other.is_dir() => return Err(failed(ErrorKind::IsADirectory.into())),
-            other if !other.is_file() => return Err(failed(io::Error::other("not a regular file"))),
-            _ => {}
-        }
+        let file = open_regular(path).map_err(failed)?;
         // The whole file is hashed once, in the page cache, without a copy.
         // SAFETY: the caller ensures that the file is not written to while it is mapped.
         let bytes = unsafe { MmapOptions::new().populate().map(&file) }.map_err(failed)?;

@@ -4,10 +4,12 @@
 //! only.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use riverrun_vm::artifact::Header;
+use riverrun_vm::open_regular;
 
 use crate::error::CompileError;
 use crate::link::write;
@@ -15,6 +17,9 @@ use crate::link::write;
 /// Bytes of text in which functions of a unit begin, where machine code is kept: a function that comes on top has those near
 /// it compiled again.
 pub(crate) const KEPT_UNIT: u64 = 4 << 10;
+
+/// The first bytes of a file, which no text and no other format begins with.
+const MAGIC: &[u8; 8] = b"\x89RROBJ\n\0";
 
 /// A hash of what an object, or what else is kept, was made of.
 pub(crate) type Key = [u8; 32];
@@ -40,8 +45,26 @@ impl KeptObjects {
     /// Reads those that a compilation by the same `compiler` has written to a file; none if there are no such.
     pub fn read(path: &Path, compiler: &str) -> KeptObjects {
         let compiler = Header::hash(compiler.as_bytes());
-        let earlier = std::fs::read(path).ok().and_then(|bytes| parse(&bytes, &compiler)).unwrap_or_default();
+        let mut bytes = Vec::new();
+        let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+        let earlier = read.ok().and_then(|_| parse(&bytes, &compiler)).unwrap_or_default();
         KeptObjects { compiler, earlier, used: Mutex::default() }
+    }
+
+    /// Whether a file would be lost if objects were kept there. One that was cut, or that a crash of the system has left
+    /// zeros of, is none.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let file = folder.path().join("notes");
+    /// std::fs::write(&file, "notes")?;
+    /// assert!(riverrun_aot::KeptObjects::would_lose(&file));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn would_lose(path: &Path) -> bool {
+        let mut head = Vec::new();
+        let read = open_regular(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
+        read.is_ok() && !MAGIC.starts_with(&head) && head.iter().any(|&byte| byte != 0)
     }
 
     /// Writes those that this compilation has used to a file.
@@ -49,7 +72,7 @@ impl KeptObjects {
     /// # Errors
     /// [`CompileError::File`].
     pub fn write(&self, path: &Path) -> Result<(), CompileError> {
-        let mut bytes = self.compiler.to_vec();
+        let mut bytes = [&MAGIC[..], &self.compiler].concat();
         for (key, object) in self.used.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             bytes.extend(key);
             bytes.extend((object.len() as u64).to_le_bytes());
@@ -84,7 +107,7 @@ fn parse(bytes: &[u8], compiler: &Key) -> Option<HashMap<Key, Vec<u8>>> {
     if Header::hash(content) != *hash {
         return None;
     }
-    let mut rest = content.strip_prefix(compiler)?;
+    let mut rest = content.strip_prefix(MAGIC)?.strip_prefix(compiler)?;
     let mut objects = HashMap::new();
     while !rest.is_empty() {
         let (key, behind) = rest.split_first_chunk::<32>()?;
@@ -133,7 +156,10 @@ mod tests {
         for len in 0..bytes.len() {
             std::fs::write(&file, &bytes[..len]).unwrap();
             assert_eq!(KeptObjects::read(&file, "one").find(&[1; 32]), None, "{len}");
+            assert!(!KeptObjects::would_lose(&file), "{len}");
         }
+        std::fs::write(&file, vec![0; bytes.len()]).unwrap();
+        assert!(!KeptObjects::would_lose(&file));
         let mut changed = bytes.clone();
         *changed.last_mut().unwrap() ^= 1;
         std::fs::write(&file, changed).unwrap();

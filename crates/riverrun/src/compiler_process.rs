@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::num::NonZero;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -19,6 +20,8 @@ const MAX_MIB: &str = "8192";
 const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 /// Bytes of the compiler's message that are read at most.
 const MESSAGE: u64 = 4 << 10;
+
+const SIGKILL: i32 = 9;
 
 /// What the compiler is to do.
 #[derive(Debug)]
@@ -57,7 +60,7 @@ impl CompilerCall<'_> {
             Quick::Cold => Some("--quick=cold"),
             Quick::Most | Quick::All => Some("--quick=most"),
         });
-        command.arg("--objects").arg(output.with_extension("objects"));
+        command.arg("--objects").arg(output.with_extension("kept"));
         command.args(["--quiet", "--threads", &threads(processors()).to_string(), "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &self.max_time.as_secs().max(1).to_string()]);
         command.args(["--address-bits", &self.space.bits().to_string()]);
@@ -84,10 +87,23 @@ impl CompilerCall<'_> {
                 // Without it, the status is all there is to say.
                 let _ = said.seek(SeekFrom::Start(0)).and_then(|_| said.take(MESSAGE).read_to_string(&mut message));
                 let message = message.trim().trim_start_matches("riverrun: ");
-                Err(if message.is_empty() { format!("{name}: {status}") } else { format!("{name}: {message}") })
+                Err(if message.is_empty() {
+                    format!("{name}: {}", how_it_ended(status))
+                } else {
+                    format!("{name}: {message}")
+                })
             }
             None => Err(format!("{name} was ended after {} s", self.max_time.as_secs_f64())),
         }
+    }
+}
+
+/// How a compiler has ended that has not said why.
+pub fn how_it_ended(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(SIGKILL) => "it was killed (signal 9, SIGKILL), as Linux does where memory is short".to_owned(),
+        Some(_) => format!("it was ended by {status}"),
+        None => status.to_string(),
     }
 }
 

@@ -74,6 +74,8 @@ pub use bytemuck;
 pub use call::dyn_func::DynFunc;
 pub use call::func::{CallContext, Func};
 pub use caller::Caller;
+#[doc(hidden)]
+pub use compiler_process::how_it_ended;
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, HostFailure, LinkError, Trap};
 pub use flow::Flow;

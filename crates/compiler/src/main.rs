@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
 use riverrun_aot::{AddressSpace, CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Quick, Report, Selection};
 use riverrun_program::{Image, LoadError, Profile};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use stats::{Format, Stats};
 
 /// LLVM allocates all the time, by `malloc`: this takes its place in the whole process.
@@ -31,6 +33,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const FAILURE: u8 = 125;
 /// Exit status where a limit has ended the compilation; `riverrun run --compile` knows it.
 const LIMIT: u8 = 124;
+/// Bytes of a profile at most: a line takes some 20, and a program has no more addresses than it has of them.
+const PROFILE_MAX: u64 = 1 << 30;
 /// Functions left to the interpreter that are named, at most.
 const NAMED: usize = 10;
 
@@ -59,6 +63,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --max-memory MIB    give up when more MiB of memory are in use
   --quiet             name no functions that are left to the interpreter
   --stats[=json]      say on standard error what took how long
+  --parent PID        end as soon as the process that has started this one, which is PID, ends
   --listing ADDRESS   compile nothing but the function there, and print its way through the compiler as
                       JSON; riverrun inspect --function shows it
 
@@ -75,6 +80,8 @@ struct Job {
     /// Where machine code is kept.
     objects: Option<PathBuf>,
     limits: Limits,
+    /// The process with which this one ends.
+    parent: Option<u64>,
     quiet: bool,
     stats: Option<Format>,
     is_object: bool,
@@ -122,6 +129,7 @@ fn parse() -> Result<Option<Job>> {
             Long("max-memory") => {
                 job.limits.memory = Some(number("--max-memory", &parser.value()?)?.saturating_mul(1 << 20));
             }
+            Long("parent") => job.parent = Some(number("--parent", &parser.value()?)?),
             Long("quiet") => job.quiet = true,
             Long("stats") => job.stats = Some(format(parser.optional_value())?),
             Long("emit") => job.is_object = emits_object(&parser.value()?)?,
@@ -220,9 +228,14 @@ fn format(value: Option<OsString>) -> Result<Format> {
 }
 
 fn compile(job: &Job) -> Result<()> {
+    if let Some(parent) = job.parent {
+        end_with(parent)?;
+    }
     job.limits.watch()?;
     let name = job.program.display();
-    let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let elf = File::open(&job.program);
+    let elf = elf.and_then(|file| riverrun_aot::read_whole(file, Image::MAGIC, Image::FILE_MAX));
+    let elf = elf.map_err(|error| format!("cannot read {name}: {error}"))?;
     let image = Image::parse(elf).map_err(|error| match error {
         LoadError::DynamicallyLinked { .. } => {
             format!("{name}: {error}; or compile it as it runs: riverrun run --sysroot FOLDER --compile")
@@ -280,7 +293,19 @@ fn compile(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to write where something is that is read.
+/// Has this process end with its parent, which may have ended already.
+fn end_with(parent: u64) -> Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid().is_some_and(|pid| pid.as_raw_nonzero().get() as u64 == parent) {
+        true => Ok(()),
+        false => {
+            Err(format!("--parent {parent}: this is not the process that has started the compiler, or it has ended")
+                .into())
+        }
+    }
+}
+
+/// Refuses to write where something is that is read, or that is no file of ours.
 fn keep_inputs(job: &Job, output: &Path) -> Result<()> {
     for (option, written) in [("-o", Some(output)), ("--objects", job.objects.as_deref())] {
         for (what, read) in [("program", Some(&*job.program)), ("profile", job.profile.as_deref())] {
@@ -291,6 +316,15 @@ fn keep_inputs(job: &Job, output: &Path) -> Result<()> {
                 return Err(format!("{name}: this is the {what} itself; name another file by {option}").into());
             }
         }
+    }
+    let Some(objects) = &job.objects else { return Ok(()) };
+    let name = objects.display();
+    if riverrun_aot::is_same_file(objects, output) {
+        return Err(format!("{name}: this is the output, too; name another file by --objects").into());
+    }
+    if KeptObjects::would_lose(objects) {
+        let problem = "this is no file that --objects has written, and would be lost";
+        return Err(format!("{name}: {problem}; name another file by --objects").into());
     }
     Ok(())
 }
@@ -305,7 +339,9 @@ fn this_compiler() -> String {
 /// Reads a profile.
 fn profile(path: &Path) -> Result<Profile> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let text = File::open(path).and_then(|file| riverrun_aot::read_whole(file, b"", PROFILE_MAX));
+    let text = text.map_err(|error| format!("cannot read {name}: {error}"))?;
+    let text = str::from_utf8(&text).map_err(|error| format!("{name}: {error}"))?;
     Ok(text.parse::<Profile>().map_err(|error| format!("{name}: {error}"))?)
 }
 

@@ -1,7 +1,8 @@
 //! `--profile`: which code is compiled, and how profiles are refused.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use riverrun_testkit::tools::output_of;
 use tempfile::TempDir;
@@ -140,7 +141,7 @@ fn machine_code_is_kept_for_the_next_compilation() {
             (std::fs::read(guest.path("guest.rro")).unwrap(), std::fs::read(&file).unwrap())
         };
         let all = [(FIRST, count), (SECOND, count), (FOURTH, count)];
-        std::fs::write(&file, "damaged").unwrap();
+        std::fs::write(&file, [0; 100]).unwrap();
         let first = compile(&all);
         assert_eq!(compile(&all), first);
         // Others are dropped, and come back.
@@ -155,6 +156,40 @@ fn machine_code_is_kept_for_the_next_compilation() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_riverrun-compile")).args(["--objects", "x", "guest"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("--objects goes with --profile"));
+}
+
+#[test]
+fn objects_take_no_other_files_place() {
+    let guest = Guest::new();
+    let refused = |objects: &str, problem: &str| {
+        let output = guest.compile("riverrun profile 3\n", &["--objects", guest.path(objects).to_str().unwrap()]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(problem), "{stderr}");
+        assert!(!guest.path("guest.rro").exists());
+    };
+    std::fs::write(guest.path("notes"), "notes").unwrap();
+    refused("notes", "notes: this is no file that --objects has written");
+    assert_eq!(std::fs::read(guest.path("notes")).unwrap(), b"notes");
+    refused("guest.rro", "guest.rro: this is the output, too");
+}
+
+#[test]
+fn a_compiler_ends_with_its_parent() {
+    let guest = Guest::new();
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
+    compiler.args(["--parent", "1", "-o"]).arg(guest.path("guest.rro")).arg(guest.path("guest"));
+    let stderr = String::from_utf8(compiler.output().unwrap().stderr).unwrap();
+    assert!(stderr.contains("--parent 1: this is not the process"), "{stderr}");
+    // The shell ends while the compiler reads from a pipe.
+    let folder = guest.folder.path();
+    let script = "sleep 30 | \"$0\" --parent $$ /dev/stdin & sleep 0.5; readlink /proc/$!/exe; kill -9 $$";
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", script, env!("CARGO_BIN_EXE_riverrun-compile")]).current_dir(folder);
+    let begin = Instant::now();
+    // What the compiler has inherited is open until it has ended.
+    let output = shell.stderr(Stdio::null()).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("riverrun-compile"), "{output:?}");
+    assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

@@ -70,7 +70,7 @@ struct InspectLine {
     #[arg(long, value_name = "WHERE", num_args = 0..=1)]
     semantics: Option<Option<OsString>>,
     /// Show a function, or the one at an address, on its way through the compiler.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["symbols", "disassemble", "semantics"])]
     function: Option<String>,
     /// Of these, guest and host if not given: guest, its instructions; ir, LLVM's representation of them, as lifted and
     /// as optimised; host, the instructions that come of it.

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::Result;
-use crate::report::FAILURE;
 
 const COMPILER: &str = "riverrun-compile";
 /// The compiler's exit status where a limit has ended it.
@@ -39,6 +39,21 @@ fn compiler() -> Command {
     compiler
 }
 
+/// The same, which ends with this process. It is told of the end of the thread that starts it: of the main thread here.
+fn child() -> Command {
+    let mut compiler = compiler();
+    compiler.arg("--parent").arg(std::process::id().to_string());
+    compiler
+}
+
+/// Why there is no code, where the compiler may have been ended before it could say so.
+fn failure(compiler: &Command, status: ExitStatus) -> String {
+    match status.code() {
+        Some(_) => "not compiled".to_owned(),
+        None => format!("not compiled: {}: {}", compiler.get_program().display(), riverrun::how_it_ended(status)),
+    }
+}
+
 fn missing(compiler: &Command, error: &std::io::Error) -> String {
     let name = compiler.get_program().display();
     format!(
@@ -48,20 +63,20 @@ fn missing(compiler: &Command, error: &std::io::Error) -> String {
 
 /// Calls the compiler with these arguments and returns its output.
 pub(crate) fn output(arguments: &[OsString]) -> Result<Vec<u8>> {
-    let mut compiler = compiler();
+    let mut compiler = child();
     compiler.args(arguments).stderr(Stdio::inherit());
     let output = compiler.output().map_err(|error| missing(&compiler, &error))?;
     match output.status.success() {
         true => Ok(output.stdout),
-        false => Err("the compiler gave up".into()),
+        false => Err(failure(&compiler, output.status).into()),
     }
 }
 
-/// Calls the compiler with these arguments and returns its exit status.
+/// Becomes the compiler with these arguments.
 pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
     let mut compiler = compiler();
-    let status = compiler.args(arguments).status().map_err(|error| missing(&compiler, &error))?;
-    Ok(ExitCode::from(status.code().map_or(FAILURE, |code| code as u8)))
+    let error = compiler.args(arguments).exec();
+    Err(missing(&compiler, &error).into())
 }
 
 /// What the compiler reads.
@@ -83,7 +98,7 @@ pub(crate) fn compile_into(
     fuel: bool,
     is_verbose: bool,
 ) -> Result<bool> {
-    let mut compiler = compiler();
+    let mut compiler = child();
     compiler.arg("--output").arg(artifact);
     compiler.args(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB]);
     compiler.args(address_bits.iter().flat_map(|bits| ["--address-bits".to_owned(), bits.to_string()]));
@@ -101,7 +116,7 @@ pub(crate) fn compile_into(
     match status.code() {
         Some(0) => Ok(true),
         Some(code) if code == i32::from(LIMIT) => Ok(false),
-        _ => Err("not compiled".into()),
+        _ => Err(failure(&compiler, status).into()),
     }
 }
 

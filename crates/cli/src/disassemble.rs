@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use riverrun::image::{Image, SymbolKind, demangle};
+use riverrun::image::{Image, Printable, SymbolKind, demangle};
 use riverrun_isa::{Style, decode, disassemble_with, length, semantics};
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) fn print(image: &Image, listing: &Listing, out: &mut impl Write) -> R
             label = (symbol.address == *address).then_some(symbol.name);
         }
         if let Some(name) = label {
-            writeln!(out, "\n{address:016x} <{}>:", demangle(name))?;
+            writeln!(out, "\n{address:016x} <{}>:", Printable(&demangle(name)))?;
         }
         let bits = if *length == 2 { format!("{bits:04x}") } else { format!("{bits:08x}") };
         match semantics {
@@ -110,8 +110,8 @@ impl Iterator for Walk<'_> {
 /// `main+0x10`.
 fn symbol_name(image: &Image, address: u64) -> Option<String> {
     let (symbol, offset) = image.symbol_at(address)?;
-    let name = demangle(symbol.name);
-    Some(if offset == 0 { name.into_owned() } else { format!("{name}+{offset:#x}") })
+    let name = Printable(&demangle(symbol.name)).to_string();
+    Some(if offset == 0 { name } else { format!("{name}+{offset:#x}") })
 }
 
 /// The addresses of a place: a symbol, `0x10400` (the function there) or `0x10400..0x10480`.

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use riverrun::image::{Attributes, FloatAbi, Image, Symbol, SymbolKind};
+use riverrun::image::{Attributes, FloatAbi, Image, Printable, Symbol, SymbolKind};
 use riverrun::{Config, Engine, Program};
 use serde::Serialize;
 
@@ -22,10 +22,13 @@ pub(crate) fn inspect(options: &InspectOptions) -> Result<ExitCode> {
         let inspection = Inspection::new(&program, options)?;
         serde_json::to_writer(&mut out, &inspection).map_err(io::Error::from)?;
         writeln!(out)?;
-    } else if let Some(listing) = &options.listing {
-        disassemble::print(program.image(), listing, &mut out)?;
-    } else if options.symbols {
-        print_symbols(program.image(), &mut out)?;
+    } else if options.symbols || options.listing.is_some() {
+        if options.symbols {
+            print_symbols(program.image(), &mut out)?;
+        }
+        if let Some(listing) = &options.listing {
+            disassemble::print(program.image(), listing, &mut out)?;
+        }
     } else {
         Overview::of(program.image()).print(&mut out)?;
     }
@@ -140,7 +143,7 @@ impl<'a> Overview<'a> {
         let yes_no = |is| if is { "yes" } else { "no" };
         writeln!(out, "kind           {kind}")?;
         writeln!(out, "entry          {:#x}", self.entry)?;
-        writeln!(out, "isa            {}", self.isa.unwrap_or("not recorded"))?;
+        writeln!(out, "isa            {}", Printable(self.isa.unwrap_or("not recorded")))?;
         let compressed =
             if self.compressed_instructions { "compressed instructions" } else { "no compressed instructions" };
         writeln!(out, "abi            {}, {compressed}", self.float_abi)?;
@@ -161,7 +164,7 @@ impl<'a> Overview<'a> {
 fn print_symbols(image: &Image, out: &mut impl Write) -> Result<()> {
     for symbol in image.symbols() {
         let SymbolRow { address, size, kind, name } = SymbolRow::of(symbol);
-        writeln!(out, "{address:08x} {size:>8} {kind:<8} {name}")?;
+        writeln!(out, "{address:08x} {size:>8} {kind:<8} {}", Printable(name))?;
     }
     Ok(())
 }

@@ -32,8 +32,12 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut is_run = false;
     let result = match args::parse(arguments.iter().cloned()) {
-        Ok(command) => execute(command, &arguments),
+        Ok(command) => {
+            is_run = matches!(command, Command::Run(_));
+            execute(command, &arguments)
+        }
         // Help and version also arrive as errors.
         Err(error) if !error.use_stderr() => print(&error.to_string()),
         Err(error) => Err(error.into()),
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         if let Some(riverrun::Error::File { path, .. }) = error.downcast_ref()
+            && is_run
             && let Some(command) = args::mistaken_command(path)
         {
             report::complain(format_args!("{error}; did you mean `riverrun {command}`?"));

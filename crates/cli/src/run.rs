@@ -1,13 +1,14 @@
 //! `riverrun run`: runs a program within its limits and grants.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use riverrun::image::LoadError;
+use riverrun::image::{Image, LoadError};
 use riverrun::{
     ArtifactError, Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program,
     Snapshot, TierUp,
@@ -77,7 +78,8 @@ fn join(options: &RunOptions) -> Result<Option<Joined>> {
         return Ok(None);
     }
     let path = options.program();
-    let file = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let file = File::open(path).and_then(|file| riverrun_vm::read_whole(file, Image::MAGIC, Image::FILE_MAX));
+    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
     let builder = grants(options, path.as_os_str(), &[])?;
     builder.join(file, &options.libraries).map_err(|error| format!("{}: {error}", path.display()).into())
 }
@@ -297,9 +299,15 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
         let folder = crate::compile::cache().filter(|folder| options.guest.compile || folder.is_dir())?;
         Some(folder.join(program.artifact_name(fuel)))
     });
+    // SAFETY: files in the user's own cache were made by this command, and a user who names a file vouches for it, as
+    // the help of `--artifact` says.
+    #[allow(unsafe_code)]
+    let load = |path: &Path| unsafe { program.with_artifact(path) };
+    let mut loaded = path.as_deref().filter(|path| path.exists()).map(load);
     if options.guest.compile {
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
-        if !path.exists() {
+        // What cannot be used of the cache is made again; a file that was named stays.
+        if !loaded.as_ref().is_some_and(|loaded| loaded.is_ok() || options.artifact.is_some()) {
             let is_verbose = !options.verbose.is_empty();
             let name = options.program().display();
             let source = match options.sysroot {
@@ -317,9 +325,11 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
                 report::complain(format_args!("{name}: not compiled; running in the interpreter"));
                 return Ok(program);
             }
+            loaded = Some(load(path));
         }
     }
-    let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {
+    let named = options.artifact.as_deref();
+    let (Some(path), Some(compiled)) = (&path, loaded.or_else(|| named.map(load))) else {
         return match options.guest.engine {
             Some(EngineChoice::Compiled) => {
                 let name = options.program().display();
@@ -328,10 +338,6 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
             _ => Ok(program),
         };
     };
-    // SAFETY: files in the user's own cache were made by this command, and a user who names a file vouches for it, as
-    // the help of `--artifact` says.
-    #[allow(unsafe_code)]
-    let compiled = unsafe { program.with_artifact(&path) };
     let problem = match compiled {
         // It names the file itself.
         Err(error @ Error::Artifact(ArtifactError::File { .. })) => error.to_string(),

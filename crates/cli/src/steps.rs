@@ -6,7 +6,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use riverrun::Program;
-use riverrun::image::Image;
+use riverrun::image::{Image, Printable};
+use riverrun_vm::{open_regular, read_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::options::{InspectOptions, Listing, Steps};
@@ -73,10 +74,16 @@ pub(crate) fn show(program: &Program, steps: &Steps, options: &InspectOptions) -
         serde_json::to_writer(&mut out, &rows).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        print(&rows, steps, io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(), &mut out)?;
+        print(&rows, steps, io::stdout().is_terminal() && wants_colours(), &mut out)?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the environment lets programs colour what they print: see no-color.org.
+fn wants_colours() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
 }
 
 fn rows(image: &Image, steps: &Steps, guest: BTreeMap<u64, String>, compiled: Compiled) -> Vec<Row> {
@@ -108,6 +115,9 @@ fn rows(image: &Image, steps: &Steps, guest: BTreeMap<u64, String>, compiled: Co
     rows
 }
 
+/// Bytes of a source file at most.
+const SOURCE_MAX: u64 = 16 << 20;
+
 /// The guest's source files that can be read.
 #[derive(Default)]
 struct Sources {
@@ -125,8 +135,10 @@ impl Sources {
         }
         let (file, line) = &here;
         let lines = self.files.entry(file.clone()).or_insert_with(|| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            text.lines().map(str::to_owned).collect()
+            // The program says which file that is.
+            let read = open_regular(file.as_ref()).and_then(|file| read_whole(file, b"", SOURCE_MAX));
+            let text = read.unwrap_or_default();
+            str::from_utf8(&text).unwrap_or_default().lines().map(str::to_owned).collect()
         });
         let text = lines.get(*line as usize - 1).map_or("", |text| text.trim());
         let source = format!("{file}:{line}: {text}");
@@ -154,7 +166,7 @@ fn print(rows: &[Row], steps: &Steps, colours: bool, out: &mut impl Write) -> Re
         .into_iter()
         .filter(|(shown, ..)| *shown)
         .map(|(_, name, colour, column)| {
-            let widths = rows.iter().flat_map(column).map(|text| text.trim().chars().count());
+            let widths = rows.iter().flat_map(column).map(|text| Printable(text.trim()).to_string().chars().count());
             (name, colour, column, widths.chain([name.len()]).max().unwrap_or(0).min(WIDTH))
         })
         .collect();
@@ -164,7 +176,7 @@ fn print(rows: &[Row], steps: &Steps, colours: bool, out: &mut impl Write) -> Re
     };
     let line = |cells: &[&str]| {
         let cells = columns.iter().zip(cells).map(|((_, colour, _, width), text)| {
-            let text: String = text.trim().chars().take(*width).collect();
+            let text: String = Printable(text.trim()).to_string().chars().take(*width).collect();
             paint(colour, &format!("{text:<width$}"))
         });
         cells.collect::<Vec<_>>().join(" | ").trim_end().to_owned()
@@ -173,7 +185,7 @@ fn print(rows: &[Row], steps: &Steps, colours: bool, out: &mut impl Write) -> Re
     writeln!(out, "{}", line(&names))?;
     for row in rows {
         if let Some(source) = &row.source {
-            writeln!(out, "{}", paint(SOURCE, &format!("; {source}")))?;
+            writeln!(out, "{}", paint(SOURCE, &format!("; {}", Printable(source))))?;
         }
         let height = columns.iter().map(|(_, _, column, _)| column(row).len()).max().unwrap_or(0);
         for index in 0..height {

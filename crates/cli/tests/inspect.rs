@@ -1,6 +1,8 @@
 //! What `riverrun inspect` shows.
 
-use crate::common::{Folder, riverrun};
+use std::process::Command;
+
+use crate::common::{Ended, Folder, riverrun};
 
 #[test]
 fn an_overview() {
@@ -113,4 +115,61 @@ fn a_function_beside_its_source() {
     );
     let missing = riverrun(args!["inspect", &guest, "--show", "guest"]);
     assert!(missing.stderr.contains("--function <NAME>"), "{}", missing.stderr);
+}
+
+/// What a program's debug information names is any file; what has no length is read within a limit.
+#[test]
+fn files_without_an_end_are_not_read() {
+    let folder = Folder::new();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let limited = |args: &[&str]| {
+        let mut shell = Command::new("sh");
+        let script = "ulimit -v 2000000; exec timeout 60 \"$0\" \"$@\"";
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_riverrun")]).args(args);
+        Ended::from(shell.output().unwrap())
+    };
+    for name in ["/dev/zero", pipe.to_str().unwrap()] {
+        let source = format!(".file 1 \"{name}\"\n.globl _start\n_start: .loc 1 1\nli a0, 1\n");
+        let source = folder.file("names.s", source);
+        let guest = folder.guest(source.to_str().unwrap(), &["-nostdlib"]);
+        let shown = limited(&["inspect", "--function", "_start", "--show=guest", guest.to_str().unwrap()]);
+        assert!(shown.expect(0, &[]).stdout.contains(&format!("; {name}:1\n")), "{shown:#?}");
+    }
+    limited(&["inspect", "/dev/zero"]).expect(125, &["/dev/zero: not an ELF file"]);
+    limited(&["run", "/dev/zero"]).expect(125, &["/dev/zero: not an ELF file"]);
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let [pipe, guest] = [pipe.to_str().unwrap(), guest.to_str().unwrap()];
+    limited(&["run", "--address-bits=28", "--artifact", pipe, guest]).expect(125, &["pipe: not a regular file"]);
+}
+
+#[test]
+fn control_characters_in_names_are_escaped() {
+    let folder = Folder::new();
+    let source = ".globl name.forged.\nname.forged.: li a0, 1\n";
+    let guest = folder.guest(folder.file("names.s", source).to_str().unwrap(), &["-nostdlib"]);
+    let mut bytes = std::fs::read(&guest).unwrap();
+    // No assembler makes such a name.
+    let at = bytes.windows(13).position(|name| name == b"\0name.forged.").unwrap();
+    (bytes[at + 5], bytes[at + 12]) = (b'\n', 0x1b);
+    std::fs::write(&guest, bytes).unwrap();
+    for option in ["--symbols", "--disassemble"] {
+        let ended = riverrun(args!["inspect", option, guest]);
+        assert!(ended.expect(0, &[]).stdout.contains(r"name\nforged\u{1b}"), "{ended:#?}");
+        assert!(!ended.stdout.contains('\u{1b}') && !ended.stdout.contains("\nforged"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn options_that_show_different_things_go_together_or_are_refused() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let both = riverrun(args!["inspect", "--symbols", "--disassemble=_start", guest]);
+    assert!(both.expect(0, &[]).stdout.contains("label    _start\n") && both.stdout.contains("li\ta0,42"), "{both:#?}");
+    for option in ["--symbols", "--disassemble", "--semantics"] {
+        riverrun(args!["inspect", guest, "--function", "_start", option]).expect(125, &["--function", option]);
+    }
+    // The only name is the program's, and not a command's.
+    let ended = riverrun(args!["inspect", "--disassemble", "main"]);
+    assert!(!ended.expect(125, &["main"]).stderr.contains("did you mean"), "{ended:#?}");
 }

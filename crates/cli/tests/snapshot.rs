@@ -1,6 +1,7 @@
 //! `riverrun snapshot`, and `riverrun run --from` and `--call`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use crate::common::{Folder, riverrun};
@@ -93,6 +94,18 @@ fn open_files_are_opened_by_the_new_command_line() {
 }
 
 #[test]
+fn a_file_that_is_replaced_keeps_its_mode() {
+    let folder = Folder::new();
+    let (program, file) = (folder.guest("echo.c", &[]), folder.path().join("snapshot"));
+    let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    let take = || riverrun(args!["snapshot", "--fuel", "1000", "-o", file, program]).expect(0, &[]).status;
+    take();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    take();
+    assert_eq!(mode(), 0o600);
+}
+
+#[test]
 fn mistakes_are_said() {
     let folder = Folder::new();
     let (program, file) = (stays(&folder), folder.path().join("after.snapshot"));
@@ -105,6 +118,9 @@ fn mistakes_are_said() {
     riverrun(args!["run", "--from", "none", program]).expect(125, &["cannot read none: No such file"]);
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     riverrun(args!["run", "--from", file, program]).expect(125, &["after.snapshot: ", "truncated"]);
+    fs::write(&file, [&whole[..], b"more"].concat()).unwrap();
+    let bytes = format!("the snapshot has {} bytes instead of {}", whole.len() + 4, whole.len());
+    riverrun(args!["run", "--from", file, program]).expect(125, &["after.snapshot: ", &bytes]);
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
     fs::write(&file, damaged).unwrap();

@@ -1,5 +1,6 @@
 //! `run --tier-up` where nothing can be compiled: the guest is interpreted, and the command says why, once.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -116,6 +117,55 @@ fn options_that_choose_other_code_do_not_go_with_it() {
         ended.expect(125, &["--tier-up"]);
         std::fs::remove_file(folder.path().join("riverrun")).unwrap();
     }
+}
+
+/// Each ends with the command, even if that is killed.
+#[test]
+fn a_compiler_that_is_killed_is_told_of_with_the_likely_cause() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let killed = "riverrun-compile: it was killed (signal 9, SIGKILL), as Linux does where memory is short";
+    let mut command = beside_compiler(&folder, "echo $1 $2 $PPID > asked; kill -9 $$");
+    command.current_dir(folder.path()).arg("--compile").arg(&guest);
+    Ended::from(command.output().unwrap()).expect(125, &["not compiled: ", killed]);
+    let mut command = Command::new(folder.path().join("riverrun"));
+    command.current_dir(folder.path()).args(["inspect", "--function", "_start"]).arg(&guest);
+    Ended::from(command.output().unwrap()).expect(125, &["not compiled: ", killed]);
+    let asked = std::fs::read_to_string(folder.path().join("asked")).unwrap();
+    let words: Vec<&str> = asked.split_whitespace().collect();
+    assert!(words[0] == "--parent" && words[1] == words[2], "{asked}");
+    let mut command = Command::new(folder.path().join("riverrun"));
+    let status = command.current_dir(folder.path()).arg("compile").arg(&guest).status().unwrap();
+    assert_eq!(status.signal(), Some(9), "the command is the compiler then");
+}
+
+#[test]
+fn a_damaged_file_in_the_cache_is_made_again() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let cache = folder.path().join("cache");
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+        command.env("XDG_CACHE_HOME", &cache).args(["run", "--compile", "--engine=compiled"]);
+        let ended = Ended::from(command.arg(&guest).output().unwrap());
+        assert_eq!(ended.expect(42, &[]).stderr, "");
+    };
+    run();
+    let file = std::fs::read_dir(cache.join("riverrun")).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&file).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    for damaged in [&[], &whole[..whole.len() / 2], &changed] {
+        std::fs::write(&file, damaged).unwrap();
+        run();
+        assert_eq!(std::fs::read(&file).unwrap(), whole);
+    }
+    // One that was named stays.
+    let named = folder.file("named.rro", "damaged");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    let command = command.args(["run", "--compile", "--artifact"]).arg(&named).arg(&guest);
+    Ended::from(command.output().unwrap()).expect(125, &["named.rro: "]);
+    assert_eq!(std::fs::read(&named).unwrap(), b"damaged");
 }
 
 /// Such as of a dynamically linked program, which `riverrun compile` does not know the libraries of.

@@ -98,7 +98,10 @@ impl<'a> Guest<'a> {
     }
 
     fn failed(&self, machine: &Machine<Linux>, error: &riverrun::Error) -> String {
-        let frame = machine.backtrace().into_iter().next().map(|frame| format!(" in {frame}"));
+        // A trap says where it was, unless a limit has made it.
+        let says_where = matches!(error, riverrun::Error::Trap(trap) if !trap.backtrace.is_empty());
+        let frame = machine.backtrace().into_iter().next().filter(|_| !says_where);
+        let frame = frame.map(|frame| format!(" in {frame}"));
         format!("{}: {error}{}", self.options.program().display(), frame.unwrap_or_default())
     }
 }

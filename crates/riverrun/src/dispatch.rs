@@ -18,7 +18,7 @@ use riverrun_vm::{
 use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, Handler};
 use crate::flow::Flow;
-use crate::instance::{Depth, Instance, Suspended};
+use crate::instance::{AtEnd, Depth, Instance, Suspended};
 use crate::missing::missing_function;
 use crate::pace::Pace;
 use crate::program::Program;
@@ -213,7 +213,7 @@ fn is_signal_return(trap: &Trap) -> bool {
 }
 
 impl<T> Instance<T> {
-    /// Runs the guest from its pc on, with this much fuel.
+    /// Runs the guest from its pc on, with this much fuel, which an outermost run takes off [`Instance::fuel`].
     ///
     /// # Safety
     /// As [`Instance::call`]; the state has all registers.
@@ -222,11 +222,22 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A run borrows the window (that of the suspended engine, if there is one) and an
         // execution that no other run has.
         unsafe {
-            let depth = Depth::enter(&raw mut (*at).depth);
             let state = (*at).state;
+            let is_nested = Self::depth(this) != 0;
+            let outer_fuel_end = (*at).fuel_end;
+            let _restored = AtEnd(move || match is_nested {
+                true => {
+                    (*at).fuel_end = outer_fuel_end;
+                    if (*at).slice_end.is_some() {
+                        Self::arm(this);
+                    }
+                }
+                false => (*at).fuel = Self::fuel_left(this),
+            });
+            let _depth = Depth::enter(&raw mut (*at).depth);
             let window = Self::window(this);
+            let _window = AtEnd(move || (*state).exit.window = 0);
             (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
-            let is_nested = Self::depth(this) > 1;
             if is_nested && (*at).slice_end.is_some() {
                 Self::arm(this);
             }
@@ -300,14 +311,9 @@ impl<T> Instance<T> {
                     Err(error) => break Err(error),
                 }
             };
-            (*state).exit.window = 0;
             // A nested run's suspended frames end with it.
             own.iter_mut().for_each(|engine| engine.forget());
             (*at).spare_executions.extend(own);
-            drop(depth);
-            if is_nested && (*at).slice_end.is_some() {
-                Self::arm(this);
-            }
             result
         }
     }

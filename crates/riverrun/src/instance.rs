@@ -151,6 +151,15 @@ impl Drop for Depth {
     }
 }
 
+/// Runs a closure when dropped, also by a panic: a run puts back by it what it has changed for its time.
+pub(crate) struct AtEnd<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Restores [`Instance::lost`] when dropped, also by a panic: a call that loses its registers does not end the guest's own
 /// run.
 pub(crate) struct KeptLost {
@@ -345,6 +354,16 @@ impl<T> Instance<T> {
         unsafe {
             let (fuel, fuel_end, deadline) = ((*at).fuel, (*at).fuel_end, (*at).deadline);
             let before = (*(*at).state).instructions();
+            let _restored = AtEnd(move || {
+                match Self::depth(this) {
+                    0 => {
+                        let executed = (*(*at).state).instructions().wrapping_sub(before);
+                        (*at).fuel = fuel.map(|fuel| fuel.saturating_sub(executed));
+                    }
+                    _ => (*at).fuel_end = fuel_end,
+                }
+                Self::set_deadline(this, deadline);
+            });
             if let Some(own) = limits.fuel {
                 Self::forget_ready(this);
                 match Self::depth(this) {
@@ -356,12 +375,7 @@ impl<T> Instance<T> {
                 }
             }
             Self::set_deadline(this, tighter(limits.deadline, deadline));
-            let result = body();
-            let executed = (*(*at).state).instructions().wrapping_sub(before);
-            (*at).fuel = fuel.map(|fuel| if Self::depth(this) == 0 { fuel.saturating_sub(executed) } else { fuel });
-            (*at).fuel_end = fuel_end;
-            Self::set_deadline(this, deadline);
-            result
+            body()
         }
     }
 
@@ -517,7 +531,13 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             match (*at).pending.take() {
                 Some((Pending::Error(error), environment)) => Err(Self::function_failure(this, environment, error)),
-                Some((Pending::Panic(panic), _)) => resume_unwind(panic),
+                Some((Pending::Panic(panic), _)) => {
+                    // A call on the fast path is no run, which would charge its fuel.
+                    if Self::depth(this) == 0 {
+                        (*at).fuel = Self::fuel_left(this);
+                    }
+                    resume_unwind(panic)
+                }
                 None => unreachable!("host functions say why they end a run"),
             }
         }

@@ -11,7 +11,7 @@ use crate::backtrace::Backtrace;
 use crate::boundary::convention::{Exchange, Placement, ResultRegisters, write_first};
 use crate::dispatch::Ended;
 use crate::error::Error;
-use crate::instance::{Instance, KeptLost};
+use crate::instance::{AtEnd, Instance, KeptLost};
 use crate::own_hart::OwnHart;
 use crate::registers::RA;
 
@@ -144,9 +144,7 @@ impl<T> Instance<T> {
             }
             (*at).is_suspended = true;
             Self::forget_ready(this);
-            let ended = Self::run_guest(this, (*at).fuel);
-            (*at).fuel = Self::fuel_left(this);
-            match ended? {
+            match Self::run_guest(this, (*at).fuel)? {
                 Ended::Exited(status) => {
                     (*at).is_suspended = false;
                     (*at).is_initializing = false;
@@ -195,7 +193,6 @@ impl<T> Instance<T> {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,
             };
-            let outer_fuel_end = (*at).fuel_end;
             let lost = KeptLost::of(&raw mut (*at).lost);
             let own_hart = (!is_nested).then(|| OwnHart::of(this));
             let mut placement = Placement::new(&mut (*state).hart.slots);
@@ -204,22 +201,16 @@ impl<T> Instance<T> {
             write_first(placed.first, placed.integers, &mut (*state).hart.slots);
             let result = match Self::push(this, &placed.stack) {
                 Ok(()) => {
+                    // Suspended frames in compiled code are the call's.
+                    let _frames =
+                        (!is_nested).then(|| AtEnd(move || (*at).execution.iter_mut().for_each(|all| all.forget())));
                     (*state).hart.set_x(RA, RETURN_ADDRESS);
                     (*state).hart.pc = address;
-                    let ended = Self::run_call(this, fuel);
-                    // Suspended frames in compiled code are the call's.
-                    if let Some(execution) = (*at).execution.as_mut().filter(|_| !is_nested) {
-                        execution.forget();
-                    }
-                    ended
+                    Self::run_call(this, fuel)
                 }
                 Err(error) => Err(error),
             };
             let result = result.map(|ended| (ended, ResultRegisters::of(&(*state).hart.slots)));
-            if !is_nested {
-                (*at).fuel = Self::fuel_left(this);
-            }
-            (*at).fuel_end = outer_fuel_end;
             lost.unless(own_hart.as_ref().is_some_and(OwnHart::is_away));
             drop(own_hart);
             drop(saved);

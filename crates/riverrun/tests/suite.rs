@@ -23,6 +23,7 @@ mod forged_records;
 mod heap;
 mod hostile;
 mod isolation;
+mod panics;
 mod slices;
 mod snapshot_files;
 mod snapshots;

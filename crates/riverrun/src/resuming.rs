@@ -56,8 +56,10 @@ impl<T> Instance<T> {
                         interruption.wake_when_reached(context.waker());
                         // A request that comes from here on wakes.
                         if interruption.is_reached() {
+                            let error = Self::trap(this, TrapCause::Interrupted, (*(*at).state).hart.pc);
+                            // Dropping it may call the guest, whose run would take the request for its own.
                             suspension.awaited = None;
-                            return Poll::Ready(Err(Self::trap(this, TrapCause::Interrupted, (*(*at).state).hart.pc)));
+                            return Poll::Ready(Err(error));
                         }
                         Self::rest_engine(this);
                         return Poll::Pending;
@@ -67,7 +69,7 @@ impl<T> Instance<T> {
                     if let Err(error) = result {
                         return Poll::Ready(Err(Self::function_failure(this, environment, error)));
                     }
-                    (*(*at).state).hart.pc += 4;
+                    (*(*at).state).hart.pc = (*(*at).state).hart.pc.wrapping_add(4);
                 }
                 let entered = Entered::new(this, suspension);
                 let turn = Turn::new(this, turn_end);
@@ -153,7 +155,8 @@ impl<T> Machine<T> {
     /// Runs the guest as [`Machine::run`] does, and waits where an async host function
     /// ([`Linker::func_async`](crate::Linker::func_async)) waits: the future is not ready then, and no thread is
     /// blocked. Any executor will do. Guest code itself runs inside of `poll`, for some 10 ms at a time: then the
-    /// executor has its turn.
+    /// executor has its turn. A waker must not block: the thread that all limits of time of the process depend on wakes it
+    /// where one ends a guest that waits.
     ///
     /// Deadlines and interruptions hold while the guest waits. A future that is dropped leaves the guest where it is: at the
     /// call of the host function, which the next run makes again.
@@ -352,9 +355,7 @@ impl<T> Call<T> {
         let go = || {
             // SAFETY: as the caller promises.
             unsafe {
-                let ended = Instance::run_call(instance, (*at).fuel);
-                (*at).fuel = Instance::fuel_left(instance);
-                match ended? {
+                match Instance::run_call(instance, (*at).fuel)? {
                     Ended::Waits | Ended::Cut => Ok(None),
                     Ended::Returned => Ok(Some(take(&ResultRegisters::of(&(*(*at).state).hart.slots)))),
                     Ended::Exited(status) => Err(Error::Exited { status }),

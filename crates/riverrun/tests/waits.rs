@@ -11,7 +11,8 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use riverrun::{
-    AsyncCaller, Caller, Config, Engine, Error, Func, HostError, Linker, Machine, Program, Ptr, Slice, TrapCause,
+    AsyncCaller, Caller, Config, Engine, Error, Func, Hart, HostError, InterruptHandle, Linker, Machine, Program, Ptr,
+    Slice, TrapCause,
 };
 use riverrun_testkit::tools;
 use tokio::sync::Semaphore;
@@ -322,6 +323,107 @@ fn functions_that_fail_after_waiting_leave_the_machine_usable() {
         machine.data_mut().panics = false;
         assert_eq!(block_on(deep.call_async(&mut machine, (5,))).unwrap(), expected, "{}", guest.name);
     }
+}
+
+/// What executors may have: it does this when it is woken, and this when it is dropped.
+struct Foreign {
+    wakes: fn(),
+    interrupts: Option<InterruptHandle>,
+}
+
+impl Wake for Foreign {
+    fn wake(self: Arc<Self>) {
+        (self.wakes)();
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        if let Some(handle) = self.interrupts.take() {
+            handle.interrupt();
+        }
+    }
+}
+
+/// Deadlines end guests of the process also after a waker has panicked.
+#[test]
+fn a_waker_that_panics_stops_no_watchdog() {
+    static WOKEN: AtomicBool = AtomicBool::new(false);
+    let wakes = || {
+        WOKEN.store(true, Ordering::SeqCst);
+        panic!("the waker panics")
+    };
+    let waker = Waker::from(Arc::new(Foreign { wakes, interrupts: None }));
+    let mut machine = guests()[0].machine(Host::new(u32::MAX));
+    for _ in 0..2 {
+        machine.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+        let mut run = pin!(machine.run_async());
+        assert!(run.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let begin = Instant::now();
+        while !WOKEN.swap(false, Ordering::SeqCst) {
+            assert!(begin.elapsed() < Duration::from_secs(10), "no watchdog");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A waker may stop the machine as it is dropped, where another takes its place and where the guest waits no more.
+#[test]
+fn wakers_are_dropped_without_locks() {
+    let mut machine = guests()[0].machine(Host::new(u32::MAX));
+    for _ in 0..2 {
+        let interrupts = Some(machine.interrupt_handle());
+        let first = Waker::from(Arc::new(Foreign { wakes: || (), interrupts }));
+        let mut run = pin!(machine.run_async());
+        assert!(run.as_mut().poll(&mut Context::from_waker(&first)).is_pending());
+        drop(first);
+        let Poll::Ready(ended) = run.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+            panic!("its request is lost")
+        };
+        assert_eq!(trap(ended), TrapCause::Interrupted);
+    }
+}
+
+/// What is awaited may call the guest as it is dropped, and leave the machine another hart: the error is that of the run.
+#[test]
+fn what_an_async_function_does_to_the_guest_does_not_change_why_it_ends() {
+    struct Calls<'a>(AsyncCaller<'a, ()>);
+
+    impl Drop for Calls<'_> {
+        fn drop(&mut self) {
+            let play = self.0.func::<(i32,), i32>("play").unwrap();
+            play.call(&mut *self.0, (1,)).unwrap_err();
+        }
+    }
+
+    let engine = Engine::new(&Config::new()).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker.func("Game::add", |a: i32, b: i32| a.wrapping_add(b)).unwrap();
+    linker
+        .func_async("Game::score", |mut caller: AsyncCaller<'_, ()>, (points,): (i32,)| {
+            Box::pin(async move {
+                if points == 2 {
+                    let mut hart = Hart::new();
+                    hart.set_pc(u64::MAX - 1);
+                    caller.swap_hart(&mut hart);
+                    return Ok(points);
+                }
+                let _calls = Calls(caller);
+                std::future::pending().await
+            })
+        })
+        .unwrap();
+    let mut machine = linker.instantiate(&Program::new(&engine, riverrun::doc::SCORER).unwrap(), ()).unwrap();
+    let play = machine.func::<(i32,), i32>("play").unwrap();
+    let handle = machine.interrupt_handle();
+    let mut call = pin!(play.call_async(&mut machine, (1,)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    handle.interrupt();
+    let Poll::Ready(ended) = call.as_mut().poll(&mut context) else { panic!("it is interrupted") };
+    assert_eq!(trap(ended), TrapCause::Interrupted);
+    // The last address, behind which is the first.
+    block_on(play.call_async(&mut machine, (2,))).unwrap_err();
 }
 
 /// A program whose host function waits until all are woken.

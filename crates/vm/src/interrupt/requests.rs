@@ -3,7 +3,7 @@
 //! The dispatcher tests [`Requests::is_reached`] between slices. Compiled code that does not count fuel tests
 //! nothing; the watchdog signals the thread that executes it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use super::clock::{Moment, NEVER, PASSED, must_compare};
@@ -26,7 +26,8 @@ pub struct Requests {
     pub(super) entry_guard: &'static EntryGuard,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
-    /// Of the executor of a guest that waits.
+    /// Of the executor of a guest that waits, whose owner forgets it before it lets this go. Wakers are cloned, woken and
+    /// dropped without the lock: all three run code of the host.
     waker: Mutex<Option<Waker>>,
 }
 
@@ -55,13 +56,19 @@ impl Requests {
         self.entry_guard
     }
 
-    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine.
+    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine. The watchdog may
+    /// wake it, so that it must not block.
     pub fn wake_when_reached(&self, waker: &Waker) {
-        let mut present = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *present {
-            Some(present) => present.clone_from(waker),
-            none => *none = Some(waker.clone()),
+        if self.waker().as_ref().is_some_and(|present| present.will_wake(waker)) {
+            return;
         }
+        let waker = waker.clone();
+        let replaced = self.waker().replace(waker);
+        drop(replaced);
+    }
+
+    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the waker: the guest does not wait any more.
@@ -71,7 +78,7 @@ impl Requests {
 
     /// The waker that is to be woken, which is not there any more then.
     pub(super) fn take_waker(&self) -> Option<Waker> {
-        self.waker.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.waker().take()
     }
 
     /// Takes the request back.

@@ -3,6 +3,7 @@
 //!
 //! It sleeps until the next deadline of any machine. [`crate::Interruption`] tells it about new ones.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -101,11 +102,19 @@ fn look_at_all(mut list: List) -> List {
     if !wakers.is_empty() {
         // Executors run code of the host, which may set deadlines. The list is examined again at once.
         drop(list);
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(wake);
         return self::list();
     }
     NEXT_LOOK.store(next, Ordering::SeqCst);
     wait(list, next)
+}
+
+/// Wakes an executor. Its panic is its own: the watchdog goes on, since all limits of time depend on it.
+fn wake(waker: Waker) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        // Dropping it could panic, too.
+        std::mem::forget(panic);
+    }
 }
 
 /// Waits until then, or until the list changes.

@@ -127,7 +127,8 @@ impl Config {
     }
 
     /// How deep runs of the guest may nest: a host function that calls back into the guest begins a nested run. Each takes
-    /// some KiB of the host's stack, besides the frames of host functions.
+    /// some KiB of the host's stack, besides the frames of host functions. At least 1, which lets no host function call the
+    /// guest.
     pub fn call_depth(&mut self, runs: u32) -> &mut Config {
         self.call_depth = runs;
         self
@@ -170,6 +171,9 @@ impl Config {
         }
         if size == 0 || size > STACK_LIMIT {
             return Some(format!("a stack of {size} bytes; it may have 1 to {STACK_LIMIT}"));
+        }
+        if self.call_depth == 0 {
+            return Some("no run of a guest: `Config::call_depth` is at least 1".into());
         }
         let all = self.space().size();
         let too_much = |what, remedy| {

@@ -156,9 +156,14 @@ impl<T> Machine<T> {
     pub fn run_for(&mut self, slice: CallLimits) -> Result<Option<i32>, Error> {
         let instance = self.instance;
         let fuel = CallLimits { deadline: None, ..slice };
+        // The watchdog has not marked a moment that has only just been set.
+        let end = slice.deadline.map(|end| match end <= Instant::now() {
+            true => clock::PASSED,
+            false => clock::nanoseconds(end),
+        });
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         let ended = unsafe {
-            let _turn = Turn::new(instance, slice.deadline.map(clock::nanoseconds));
+            let _turn = Turn::new(instance, end);
             Instance::within(instance, fuel, || Instance::run_until_wait(instance))
         };
         match ended {

@@ -355,6 +355,8 @@ fn calls_nest_as_deep_as_the_limit() {
     let mut machine = linker.instantiate(&Program::new(&engine, elf()).unwrap(), Host::default()).unwrap();
     assert_eq!(call::<_, i32>(&mut machine, "recurse", (2,)), 2);
     fails::<_, i32>(&mut machine, "recurse", (3,));
+    let error = Engine::new(Config::new().call_depth(0)).unwrap_err();
+    assert!(matches!(error, Error::Config(_)) && error.to_string().contains("`Config::call_depth`"), "{error}");
 }
 
 /// As many calls as the limit allows do not fit a small stack: that is an error, and the process lives.

@@ -125,6 +125,19 @@ fn limits_of_the_machine_hold_in_slices() {
 }
 
 #[test]
+fn slices_that_have_passed_execute_nothing() {
+    for (name, mut machine) in machines() {
+        let at = |machine: &Machine<()>| (machine.pc(), machine.instructions());
+        let before = at(&machine);
+        for _ in 0..100 {
+            assert_eq!(machine.run_for(CallLimits::new().deadline(Instant::now())).unwrap(), None, "{name}");
+            assert_eq!(at(&machine), before, "{name}");
+        }
+        assert_eq!(machine.run().unwrap(), status(), "{name}");
+    }
+}
+
+#[test]
 fn a_guest_that_computes_gives_its_executor_turns() {
     let mut turns = 0;
     for (_, mut machine) in machines() {

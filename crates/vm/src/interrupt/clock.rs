@@ -46,7 +46,7 @@ pub fn nanoseconds(moment: Instant) -> u64 {
 /// A moment that never comes.
 pub const NEVER: u64 = u64::MAX;
 /// A moment that has passed.
-pub(super) const PASSED: u64 = 0;
+pub const PASSED: u64 = 0;
 
 /// Whether moments must be compared with the clock, since no watchdog marks those that have passed.
 static HAS_NO_WATCHDOG: AtomicBool = AtomicBool::new(false);

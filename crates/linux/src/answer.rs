@@ -212,6 +212,10 @@ fn make<T>(
             let call = table::name(number).unwrap_or("a system call");
             return Ok(Made::Goes(Flow::Trap(TrapCause::EndlessWait { call, reason })));
         }
+        Err(Stop::Miscounted(stream)) => {
+            let name = table::name(number).unwrap_or("a system call");
+            return Err(format!("{name}: what the host has for {stream} counts more bytes than it was given").into());
+        }
         Err(Stop::NotStarted) => {
             let name = table::name(number).unwrap_or("a system call");
             return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
@@ -250,7 +254,7 @@ fn make<T>(
     let mut registers = Registers::of(caller);
     if !restarts {
         registers.x[A0 as usize] = result;
-        registers.pc += 4;
+        registers.pc = registers.pc.wrapping_add(4);
     }
     Ok(Made::Goes(deliver_signals(caller, get, registers)))
 }

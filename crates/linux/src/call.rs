@@ -52,6 +52,8 @@ pub(crate) enum Stop {
     Clone(NewThread),
     /// It ends its thread with this status.
     ThreadEnd(i32),
+    /// The host's reader or writer of this stream counts more bytes than it was given.
+    Miscounted(&'static str),
     /// The host has not called [`crate::start`], which it needs.
     NotStarted,
     /// The registers are to be taken from the signal frame at this address.

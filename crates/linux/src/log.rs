@@ -116,6 +116,7 @@ impl fmt::Display for Line<'_> {
                 write!(f, ") = -{} {errno}: {denial}", errno.raw_os_error())
             }
             Err(Stop::Exit(_)) => write!(f, ") ends the program"),
+            Err(Stop::Miscounted(stream)) => write!(f, ") fails by what its host counts for {stream}"),
             Err(Stop::NotStarted) => write!(f, ") is not prepared for"),
             Err(Stop::Interrupted) => write!(f, ") is interrupted"),
             Err(Stop::Endless(_)) => write!(f, ") cannot end"),

@@ -141,6 +141,12 @@ impl OpenFile {
         OpenFile { standard: Some(number), ..OpenFile::new(kind, status) }
     }
 
+    /// That a call fails for which the host's reader or writer counts more bytes than it was given.
+    fn miscounted(&self) -> Stop {
+        let names = ["standard input", "standard output", "standard error"];
+        Stop::Miscounted(self.standard.map_or("a stream", |number| names[usize::from(number)]))
+    }
+
     pub(crate) fn status(&self) -> u32 {
         self.status.load(Ordering::Relaxed)
     }
@@ -357,7 +363,7 @@ impl OpenFile {
                     match reader.read(buffer) {
                         // A signal of the host's, which the guest knows nothing of.
                         Err(error) if error.kind() == ErrorKind::Interrupted => patience.check()?,
-                        read => return Ok(read?),
+                        read => return Some(read?).filter(|&count| count <= buffer.len()).ok_or(self.miscounted()),
                     }
                 }
             }
@@ -424,7 +430,16 @@ impl OpenFile {
             Kind::Stream(stream) => stream.write(bytes, patience).map_err(|stop| self.would_wait(stop, WRITE)),
             Kind::Writer(writer) => {
                 let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-                writer.write_all(bytes).and_then(|()| writer.flush())?;
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    match writer.write(rest) {
+                        Ok(0) => return Err(std::io::Error::from(ErrorKind::WriteZero).into()),
+                        Ok(count) => rest = rest.get(count..).ok_or(self.miscounted())?,
+                        Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                writer.flush()?;
                 Ok(bytes.len())
             }
             Kind::PipeWriter(pipe) => {
@@ -464,5 +479,33 @@ mod tests {
         static ALWAYS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
         let late = Patience { interrupted: &ALWAYS, ..Patience::endless() };
         assert_eq!((read(late), read(Patience::endless())), (Err(Stop::Interrupted), Ok(1)));
+    }
+
+    /// Counts a byte more than it was given.
+    struct Boastful;
+
+    impl Read for Boastful {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            Ok(buffer.len() + 1)
+        }
+    }
+
+    impl Write for Boastful {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            Ok(bytes.len() + 1)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_hosts_streams_count_is_no_more_than_they_were_given() {
+        let input = OpenFile::standard(0, Kind::Reader(Mutex::new(Box::new(Boastful))));
+        let output = OpenFile::standard(2, Kind::Writer(Mutex::new(Box::new(Boastful))));
+        let read = input.read(&mut [0; 4], None, &mut Random::new(Some(1)), Patience::endless());
+        assert_eq!(read, Err(Stop::Miscounted("standard input")));
+        assert_eq!(output.write(b"text", None, Patience::endless()), Err(Stop::Miscounted("standard error")));
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     fs::rename(&unfinished.0, path)
 }
 
-/// The name under which a file is written before it is renamed. A file that still has it when this is dropped is removed.
+/// The name under which a file is written before it is renamed. A file that still has it on drop is removed.
 pub(crate) struct Unfinished(pub(crate) PathBuf);
 
 impl Unfinished {

@@ -217,7 +217,7 @@ fn mistakes_are_said() {
     riverrun(["new", "--rivverrun", "x"]).expect(125, &["a similar argument exists: '--riverrun'"]);
 }
 
-/// Cargo reads the dependency on a checkout, whatever its folder is called, or the command says why it cannot be written.
+/// Cargo reads the dependency on a checkout, whatever its folder is called, or the command refuses it.
 #[test]
 fn checkouts_have_any_name_that_cargo_can_hold() {
     let folder = Folder::new();

@@ -77,7 +77,7 @@ const GO: Files = &[
     ("guest/main.go", include_str!("template/go/main.go")),
 ];
 
-/// Names that a project cannot have, in any spelling of `-` and `_`: keywords of Rust, crates that come with Cargo or the
+/// Names that a project cannot have, with `-` or `_`: keywords of Rust, crates that come with Cargo or the
 /// compiler, and riverrun's packages, on which the project depends.
 const RESERVED: &[&str] = &[
     "abstract",

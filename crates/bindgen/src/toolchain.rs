@@ -324,48 +324,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Options whose value is the next argument, and so no input.
-const WITH_VALUE: &[&str] = &[
-    "-A",
-    "-B",
-    "-D",
-    "-F",
-    "-G",
-    "-I",
-    "-L",
-    "-MF",
-    "-MQ",
-    "-MT",
-    "-T",
-    "-U",
-    "-Xassembler",
-    "-Xclang",
-    "-Xlinker",
-    "-Xpreprocessor",
-    "-aux-info",
-    "-dumpbase",
-    "-dumpbase-ext",
-    "-dumpdir",
-    "-e",
-    "-idirafter",
-    "-imacros",
-    "-include",
-    "-iprefix",
-    "-iquote",
-    "-isysroot",
-    "-isystem",
-    "-iwithprefix",
-    "-iwithprefixbefore",
-    "-mllvm",
-    "-o",
-    "-target",
-    "-u",
-    "-wrapper",
-    "-x",
-    "-z",
-    "--param",
-    "--sysroot",
-];
+/// The usual options whose value is the next argument, which is no input.
+const WITH_VALUE: [&str; 9] = ["-o", "-x", "-I", "-L", "-D", "-include", "-isystem", "-T", "-Xlinker"];
 
 /// Whether a compiler gets anything to compile or to link. `-` is standard input, `@FILE` has more arguments.
 fn has_inputs(arguments: &[OsString]) -> bool {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Outcome, gcc, machine, machine_on, run, run_logged, tree, try_run};
+use crate::common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
 use riverrun::{CallLimits, Config, TrapCause};
 use riverrun_linux::{Builder, Detail, DirAccess, DirOptions, Error, Linux};
 use riverrun_testkit::processor_time;
@@ -551,7 +551,12 @@ fn a_guest_that_has_the_host_work_ends_with_its_time() {
     let program = gcc("toil.c", &[STATIC, &[include]].concat());
     for &engine in SuiteEngine::ALL {
         let builder = Linux::builder().args(["toil"]).dir(host.path(), "/data", DirAccess::ReadWrite).unwrap();
-        let mut machine = machine_on(engine, &Config::new(), &program, builder.build());
+        let program = engine.load(&Config::new(), fs::read(&program).unwrap());
+        let mut linker = riverrun::Linker::new(program.engine());
+        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+        linker.heap(&riverrun::HeapOptions::new()).unwrap();
+        let mut machine = linker.instantiate(&program, builder.build()).unwrap();
+        riverrun_linux::start(&mut machine, |linux| linux).unwrap();
         assert_eq!(machine.run().unwrap(), 0);
         let toil = machine.func::<(u64,), u64>("toil").unwrap();
         let at_once = CallLimits::new().timeout(Duration::ZERO);

@@ -127,8 +127,8 @@ impl Config {
     }
 
     /// How deep runs of the guest may nest: a host function that calls back into the guest begins a nested run. Each takes
-    /// some KiB of the host's stack, besides the frames of host functions. At least 1, which lets no host function call the
-    /// guest.
+    /// some KiB of the host's stack, besides the frames of host functions. At least 1, which lets no host function call
+    /// the guest.
     pub fn call_depth(&mut self, runs: u32) -> &mut Config {
         self.call_depth = runs;
         self

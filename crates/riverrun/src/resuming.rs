@@ -155,8 +155,8 @@ impl<T> Machine<T> {
     /// Runs the guest as [`Machine::run`] does, and waits where an async host function
     /// ([`Linker::func_async`](crate::Linker::func_async)) waits: the future is not ready then, and no thread is
     /// blocked. Any executor will do. Guest code itself runs inside of `poll`, for some 10 ms at a time: then the
-    /// executor has its turn. A waker must not block: the thread that all limits of time of the process depend on wakes it
-    /// where one ends a guest that waits.
+    /// executor has its turn. A waker must not block: the thread that all limits of time of the process depend on wakes
+    /// it where one ends a guest that waits.
     ///
     /// Deadlines and interruptions hold while the guest waits. A future that is dropped leaves the guest where it is: at the
     /// call of the host function, which the next run makes again.

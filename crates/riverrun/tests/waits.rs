@@ -384,7 +384,8 @@ fn wakers_are_dropped_without_locks() {
     }
 }
 
-/// What is awaited may call the guest as it is dropped, and leave the machine another hart: the error is that of the run.
+/// What is awaited may call the guest as it is dropped, and leave the machine another hart: the error is that of the
+/// run.
 #[test]
 fn what_an_async_function_does_to_the_guest_does_not_change_why_it_ends() {
     struct Calls<'a>(AsyncCaller<'a, ()>);

@@ -26,8 +26,8 @@ pub struct Requests {
     pub(super) entry_guard: &'static EntryGuard,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
-    /// Of the executor of a guest that waits, whose owner forgets it before it lets this go. Wakers are cloned, woken and
-    /// dropped without the lock: all three run code of the host.
+    /// Of the executor of a guest that waits, whose owner forgets it before it lets this go. Wakers are cloned, woken
+    /// and dropped without the lock: all three run code of the host.
     waker: Mutex<Option<Waker>>,
 }
 
@@ -56,8 +56,8 @@ impl Requests {
         self.entry_guard
     }
 
-    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine. The watchdog may
-    /// wake it, so that it must not block.
+    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine. The watchdog
+    /// may wake it, so that it must not block.
     pub fn wake_when_reached(&self, waker: &Waker) {
         if self.waker().as_ref().is_some_and(|present| present.will_wake(waker)) {
             return;

@@ -653,7 +653,7 @@ void riverrun_config_set_stack_size(riverrun_config_t *config, uint64_t bytes) R
 /** Bytes that a program's decoded code may take; an instruction that has run takes about 32. */
 void riverrun_config_set_code_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
 
-/** How deep runs of a guest may nest, by host functions that call back into it. */
+/** How deep runs of a guest may nest, by host functions that call back into it: at least 1. */
 void riverrun_config_set_call_depth(riverrun_config_t *config, uint32_t runs) RIVERRUN_NOEXCEPT;
 
 /** Runs every instruction in the reference interpreter: slow, for comparison with the other engines. */
@@ -1227,8 +1227,9 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_results(const riverrun_futur
 
 /**
  * Sets what is called when the future is to be polled again, from the next riverrun_future_poll on: when the host
- * function has answered, a limit ends the run, or its turn is over. destructor, which may be NULL, frees the data
- * when no thread calls the waker any more, which may be after the future is deleted.
+ * function has answered, a limit ends the run, or its turn is over. It must not block: the thread that all limits of time
+ * of the process depend on calls it, too. destructor, which may be NULL, frees the data when no thread calls the waker
+ * any more, which may be after the future is deleted.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_set_waker(const riverrun_future_t *future,
     riverrun_wake_func_t wake, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;

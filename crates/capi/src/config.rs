@@ -62,7 +62,7 @@ pub unsafe extern "C" fn riverrun_config_set_code_limit(config: Option<&mut Conf
     config.map(|config| config.0.code_limit(bytes));
 }
 
-/// How deep runs of a guest may nest, by host functions that call back into it.
+/// How deep runs of a guest may nest, by host functions that call back into it: at least 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_call_depth(config: Option<&mut Config>, runs: u32) {
     config.map(|config| config.0.call_depth(runs));

@@ -235,8 +235,9 @@ impl Wake for HostWaker {
 }
 
 /// Sets what is called when the future is to be polled again, from the next `riverrun_future_poll` on: when the host
-/// function has answered, a limit ends the run, or its turn is over. `destructor`, which may be NULL, frees the data
-/// when no thread calls the waker any more, which may be after the future is deleted.
+/// function has answered, a limit ends the run, or its turn is over. It must not block: the thread that all limits of time
+/// of the process depend on calls it, too. `destructor`, which may be NULL, frees the data when no thread calls the waker
+/// any more, which may be after the future is deleted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_future_set_waker(
     future: Option<&Future>,

@@ -531,13 +531,7 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             match (*at).pending.take() {
                 Some((Pending::Error(error), environment)) => Err(Self::function_failure(this, environment, error)),
-                Some((Pending::Panic(panic), _)) => {
-                    // A call on the fast path is no run, which would charge its fuel.
-                    if Self::depth(this) == 0 {
-                        (*at).fuel = Self::fuel_left(this);
-                    }
-                    resume_unwind(panic)
-                }
+                Some((Pending::Panic(panic), _)) => resume_unwind(panic),
                 None => unreachable!("host functions say why they end a run"),
             }
         }

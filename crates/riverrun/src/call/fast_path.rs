@@ -16,7 +16,7 @@ use crate::boundary::convention::{Exchange, Placed, Placement, ResultRegisters, 
 use crate::call::target::Target;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
-use crate::instance::{Instance, KeptLost};
+use crate::instance::{AtEnd, Instance, KeptLost};
 use crate::own_hart::OwnHart;
 use crate::ready::{PlainEngine, Preparation, Ready};
 use crate::registers::{RA, SP};
@@ -321,6 +321,8 @@ impl<T> Instance<T> {
                 Self::forget_ready(this);
                 return Self::call_in_full(this, target.address, exchange);
             }
+            // Also if a panic ends the call.
+            let _charged = fuel.map(|_| AtEnd(move || (*at).fuel = Self::fuel_left(this)));
             let touches_floats = (*at).program.code().touches_float_environment();
             if touches_floats {
                 FloatEnv::enter_default();
@@ -342,16 +344,12 @@ impl<T> Instance<T> {
                 true => entry_guard.reopen(if owner.is_some() { target.compiled } else { target.interpreted }),
                 false => entry_guard.close(),
             }
-            let result = match results {
+            match results {
                 Ok(results) => Ok(Self::take(this, results, exchange)),
                 Err(unfinished) => {
                     Self::finish(this, target.address, unfinished).map(|results| exchange.take(&results))
                 }
-            };
-            if fuel.is_some() {
-                (*at).fuel = Self::fuel_left(this);
             }
-            result
         }
     }
 

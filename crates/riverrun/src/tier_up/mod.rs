@@ -620,7 +620,7 @@ mod tests {
                 shared.state().end_child();
             }
             let failure = ended.recv_timeout(Duration::from_secs(20)).unwrap();
-            assert!(failure.contains("signal: 9"), "{failure}");
+            assert!(failure.contains("signal 9, SIGKILL"), "{failure}");
             assert_eq!(profile.exists(), is_kept);
         }
     }

@@ -33,23 +33,32 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     written.map_or(Cow::Borrowed(name), |()| Cow::Owned(readable.text))
 }
 
+/// Characters of a name that are shown at most.
+const SHOWN: usize = 16 << 10;
+
 /// Text of a guest's on a line of ours: control characters, which begin lines or command a terminal, are escaped. A tab
-/// stays.
+/// stays. Of a very long text, the beginning is shown.
 ///
 /// ```
 /// use riverrun_program::Printable;
 ///
 /// assert_eq!(Printable("main\n\u{1b}[2J").to_string(), r"main\n\u{1b}[2J");
+/// assert_eq!(Printable(&"x".repeat(1 << 20)).to_string().len(), (16 << 10) + 2);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Printable<'a>(pub &'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c.is_control() && c != '\t' {
+        let (shown, rest) = match self.0.char_indices().nth(SHOWN) {
+            Some((end, _)) => (&self.0[..end], ".."),
+            None => (self.0, ""),
+        };
+        shown.chars().try_for_each(|c| match c.is_control() && c != '\t' {
             true => write!(f, "{}", c.escape_default()),
             false => f.write_char(c),
-        })
+        })?;
+        f.write_str(rest)
     }
 }
 

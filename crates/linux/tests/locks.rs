@@ -1,6 +1,7 @@
 //! Locks on granted files hold against others: the host's other programs, for which this one stands, and machines.
 
 use std::fs::{File, Permissions};
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -37,11 +38,25 @@ impl Shared {
 
     /// What the other program has of the bytes that guests lock.
     fn lock(&self, kind: LockKind) {
-        self.try_lock(kind).unwrap();
+        self.try_for(Duration::from_secs(10), kind).unwrap();
     }
 
     fn try_lock(&self, kind: LockKind) -> std::io::Result<()> {
-        set_range_lock(self.other.as_fd(), RangeLock { kind, start: 105, last: 105 })
+        self.try_for(Duration::from_millis(200), kind)
+    }
+
+    /// Tries for this long: a process that another test starts has all open files of this one, and so their locks, until it
+    /// executes its program.
+    fn try_for(&self, patience: Duration, kind: LockKind) -> std::io::Result<()> {
+        let end = Instant::now() + patience;
+        loop {
+            match set_range_lock(self.other.as_fd(), RangeLock { kind, start: 105, last: 105 }) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < end => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                tried => return tried,
+            }
+        }
     }
 
     fn is_free(&self) -> bool {

@@ -8,24 +8,12 @@ use std::time::Duration;
 
 use riverrun::{CallLimits, Caller, Config, Engine, Flow, Func, Linker, Machine, Program};
 
+use crate::configurations::configurations;
+
 type Play = Func<(i32,), i32>;
 
 /// The scorer in each engine. Its `Game::score` panics for 1, and has the guest do so for 2, which it catches.
 fn machines() -> Vec<(&'static str, Machine<()>, Play)> {
-    let mut single_step = Config::new();
-    single_step.single_step(true);
-    #[cfg_attr(not(feature = "compile"), expect(unused_mut))]
-    let mut configs = vec![("interpreter", Config::new()), ("single steps", single_step)];
-    #[cfg(feature = "compile")]
-    for (name, fuel, fidelity) in [
-        ("compiled", false, riverrun::Fidelity::AbiAssuming),
-        ("compiled with fuel", true, riverrun::Fidelity::AbiAssuming),
-        ("compiled precisely", false, riverrun::Fidelity::Precise),
-    ] {
-        let mut config = Config::new();
-        config.compile(riverrun::CompileOptions { fuel, fidelity, ..Default::default() });
-        configs.push((name, config));
-    }
     let machine = |(name, config): (&'static str, Config)| {
         let engine = Engine::new(&config).unwrap();
         let mut linker = Linker::new(&engine);
@@ -40,7 +28,7 @@ fn machines() -> Vec<(&'static str, Machine<()>, Play)> {
         let play = machine.func("play").unwrap();
         (name, machine, play)
     };
-    configs.into_iter().map(machine).collect()
+    configurations().into_iter().map(machine).collect()
 }
 
 fn score(mut caller: Caller<'_, ()>, points: i32) -> Result<i32, riverrun::Error> {

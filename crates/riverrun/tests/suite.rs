@@ -18,6 +18,7 @@ mod compiled_isolation;
 mod compiled_tier_up;
 #[cfg(feature = "compile")]
 mod compiled_visits;
+mod configurations;
 mod errors;
 mod forged_records;
 mod heap;

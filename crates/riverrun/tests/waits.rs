@@ -17,6 +17,10 @@ use riverrun::{
 use riverrun_testkit::tools;
 use tokio::sync::Semaphore;
 
+use crate::configurations::configurations;
+
+mod configurations;
+
 /// How often a host function waits before it is ready, and what else it does.
 #[derive(Clone, Copy, Debug)]
 struct Host {
@@ -113,23 +117,7 @@ impl Guest {
 /// The program in every engine.
 fn guests() -> &'static [Guest] {
     static GUESTS: OnceLock<Vec<Guest>> = OnceLock::new();
-    GUESTS.get_or_init(|| {
-        let mut single_step = Config::new();
-        single_step.single_step(true);
-        #[allow(unused_mut, reason = "without the compiler")]
-        let mut guests = vec![Guest::new("interpreter", &Config::new()), Guest::new("single steps", &single_step)];
-        #[cfg(feature = "compile")]
-        for (name, fuel, fidelity) in [
-            ("compiled", false, riverrun::Fidelity::AbiAssuming),
-            ("compiled with fuel", true, riverrun::Fidelity::AbiAssuming),
-            ("compiled precisely", false, riverrun::Fidelity::Precise),
-        ] {
-            let mut config = Config::new();
-            config.compile(riverrun::CompileOptions { fuel, fidelity, ..Default::default() });
-            guests.push(Guest::new(name, &config));
-        }
-        guests
-    })
+    GUESTS.get_or_init(|| configurations().iter().map(|(name, config)| Guest::new(name, config)).collect())
 }
 
 /// Wakes a thread.

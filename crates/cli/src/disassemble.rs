@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::rc::Rc;
 
 use riverrun::image::{Image, Printable, SymbolKind, demangle};
 use riverrun_isa::{Style, decode, disassemble_with, length, semantics};
@@ -66,7 +67,9 @@ pub(crate) fn instructions(image: &Image, listing: &Listing) -> Result<impl Iter
         None => image.text().to_vec(),
     };
     let style = if listing.raw { Style::Raw } else { Style::Aliases };
-    Ok(ranges.into_iter().flat_map(move |range| Walk { image, style, semantics: listing.semantics, range }))
+    let starts: Rc<[u64]> = image.symbols().map(|symbol| symbol.address).collect();
+    let semantics = listing.semantics;
+    Ok(ranges.into_iter().flat_map(move |range| Walk { image, style, semantics, starts: starts.clone(), range }))
 }
 
 /// Iterates over the instructions of a range of text.
@@ -74,6 +77,8 @@ struct Walk<'a> {
     image: &'a Image,
     style: Style,
     semantics: bool,
+    /// The addresses of symbols, sorted: an instruction begins at each, whatever data is before it.
+    starts: Rc<[u64]>,
     /// The remaining addresses.
     range: Range<u64>,
 }
@@ -91,19 +96,21 @@ impl Iterator for Walk<'_> {
             return None;
         }
         let low = parcel(address)?;
-        let (length, bits) = match (length(low), parcel(address + 2)) {
-            (4, Some(high)) => (4, high << 16 | low),
+        let whole = length(low);
+        // What is data before a symbol is cut there.
+        let within = self.starts.binary_search(&(address + 2)).is_err();
+        let (length, bits) = match (whole, parcel(address + 2)) {
+            (4, Some(high)) if within => (4, high << 16 | low),
             (_, _) => (2, low),
         };
         self.range.start += u64::from(length);
         let symbol = |target| symbol_name(self.image, target);
-        Some(Instruction {
-            address,
-            length,
-            bits,
-            text: disassemble_with(bits, address, self.style, symbol).to_string(),
-            semantics: decode(bits).filter(|_| self.semantics).map(|inst| semantics(&inst, address)),
-        })
+        let text = match length == whole {
+            true => disassemble_with(bits, address, self.style, symbol).to_string(),
+            false => format!(".2byte\t{bits:#x}"),
+        };
+        let semantics = decode(bits).filter(|_| self.semantics).map(|inst| semantics(&inst, address));
+        Some(Instruction { address, length, bits, text, semantics })
     }
 }
 

@@ -86,6 +86,22 @@ fn instructions_as_objdump_shows_them() {
     );
 }
 
+/// Data before a function, such as a file's own headers, may begin as an instruction does that is longer than it.
+#[test]
+fn an_instruction_begins_at_each_symbol() {
+    let folder = Folder::new();
+    let source = folder.file("data.s", ".globl _start\n.half 0x0513\n_start: li a0, 42\n.half 0x0513\n");
+    let guest = folder.guest(source.to_str().unwrap(), &["-nostdlib", "-Wl,-Ttext=0x10400"]);
+    let whole = "   10400:\t0513    \t.2byte\t0x513
+
+0000000000010402 <_start>:
+   10402:\t02a00513\tli\ta0,42
+   10406:\t0513    \t.2byte\t0x513
+";
+    let ended = riverrun(args!["inspect", "--disassemble", "0x10400..0x10408", guest]);
+    assert_eq!(ended.expect(0, &[]).stdout, whole);
+}
+
 #[test]
 fn places_that_have_no_instructions() {
     let folder = Folder::new();

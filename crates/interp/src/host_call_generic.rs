@@ -1,5 +1,7 @@
 //! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use riverrun_program::CallRegisters;
 use riverrun_vm::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
@@ -61,6 +63,8 @@ unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
         hart.set(10, results.a0);
         hart.set(11, results.a1);
         // Guest functions that the host function has called have used fuel.
-        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
+        let hart = Fast { op: hart.op.add(2), fuel: (*exit).fuel.wrapping_add(ordinal), ..hart };
+        let is_wanted = (*((*exit).wanted as *const AtomicBool)).load(Ordering::Relaxed);
+        if is_wanted { exit_chain(hart, Reason::Limit, 0) } else { go_checked::<true>(hart.op, hart) }
     }
 }

@@ -15,6 +15,7 @@ const A0: usize = register(10);
 const A7: usize = register(17);
 const PC: usize = offset_of!(VmContext, hart.pc);
 const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel);
+const WANTED: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, wanted);
 const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
 const IMPORTS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports);
 const IMPORTS_SIZE: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports_size);
@@ -88,11 +89,15 @@ macro_rules! calls {
                 "add rdi, {behind}",
                 "add r8, [rsi + {fuel}]",
                 "js {out_of_fuel}",
+                "mov rax, [rsi + {wanted}]",
+                "cmp byte ptr [rax], 0",
+                "jne {out_of_fuel}",
                 "jmp [rdi]",
                 // Has the function begin at such an address, too.
                 ".balign 64",
                 pc = const PC,
                 fuel = const FUEL,
+                wanted = const WANTED,
                 returns = const RETURNS,
                 ordinal = const ORDINAL,
                 address = const ADDRESS,

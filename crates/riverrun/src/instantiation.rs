@@ -77,13 +77,14 @@ impl<T> Machine<T> {
         };
         let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
         let interruption = program.new_interruption();
+        let entry_guard = interruption.entry_guard();
         let ready = Ready::none();
         let instance = Box::new(Instance {
             window,
             data,
             program: program.clone(),
             state,
-            entry_guard: interruption.entry_guard(),
+            entry_guard,
             ecall: linker.ecall.clone(),
             alarm_handler: linker.alarm.clone(),
             trap_handler: linker.trap.clone(),
@@ -122,6 +123,7 @@ impl<T> Machine<T> {
         let guards_floats = machine.instance().guards_floats;
         let imports = linker.registry.bind(program, state, context, guards_floats)?;
         let state = machine.state_mut();
+        state.exit.wanted = entry_guard.wanted();
         (state.exit.imports, state.exit.imports_size) = (imports.as_ptr() as u64, size_of_val(&*imports) as u64);
         machine.instance_mut().imports = imports;
         if let Some(guest) = guest {

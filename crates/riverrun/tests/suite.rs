@@ -26,6 +26,7 @@ mod hostile;
 mod isolation;
 mod panics;
 mod slices;
+mod slow_functions;
 mod snapshot_files;
 mod snapshots;
 mod stray;

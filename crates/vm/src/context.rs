@@ -50,6 +50,9 @@ pub struct EngineContext {
     pub stack_limit: u64,
     /// What loops in compiled code look at: all ones if they are to exit, else 0.
     pub poll: u64,
+    /// The address of the byte that engines look at behind a host function: they exit if it is not 0
+    /// ([`crate::EntryGuard::is_wanted`]).
+    pub wanted: u64,
     /// The stack pointer of suspended compiled code.
     pub compiled_sp: u64,
     /// The interpreter's position in the return ring at [`RETURNS_OFFSET`].

@@ -12,7 +12,7 @@ use crate::imports::SYSTEM_CALLS_OFFSET;
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.
-pub const ABI: u32 = 25;
+pub const ABI: u32 = 26;
 
 /// A value that is passed in a host register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,8 @@ pub const QUIT: i64 = exit(offset_of!(EngineContext, quit));
 pub const STACK_LIMIT: i64 = exit(offset_of!(EngineContext, stack_limit));
 /// From the window to the word of requests: loops exit if it is greater than the window's address.
 pub const POLL: i64 = exit(offset_of!(EngineContext, poll));
+/// From the window to the address of the byte that code looks at behind a host function: it exits unless that is 0.
+pub const WANTED: i64 = exit(offset_of!(EngineContext, wanted));
 /// From the window to the host's stack pointer at the entry; host functions run below it.
 pub const HOST_SP: i64 = exit(offset_of!(EngineContext, host_sp));
 /// From the window to the address of the machine's imports.

@@ -1,7 +1,8 @@
 //! What a machine is to be stopped for, and when.
 //!
-//! The dispatcher tests [`Requests::is_reached`] between slices. Compiled code that does not count fuel tests
-//! nothing; the watchdog signals the thread that executes it.
+//! The dispatcher tests [`Requests::is_reached`] between slices. Compiled code that does not count fuel tests nothing;
+//! the watchdog signals the thread that executes it. As a signal finds that thread in host functions only where these
+//! take long, all engines look at the machine's entry guard behind them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -87,15 +88,18 @@ impl Requests {
         self.renew_entry_guard();
     }
 
-    /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
+    /// Makes calls and engines test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
     /// made meanwhile is lost.
     pub fn renew_entry_guard(&self) {
         if self.entry_guard.is_wanted() {
             self.entry_guard.want(false);
         }
         fence(Ordering::SeqCst);
-        let at = self.deadline.get();
-        if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && must_compare() {
+        let may_have_passed = |moment: &Moment| {
+            let at = moment.get();
+            at == PASSED || at != NEVER && must_compare()
+        };
+        if self.requested.load(Ordering::SeqCst) || may_have_passed(&self.deadline) || may_have_passed(&self.alarm) {
             self.entry_guard.want(true);
         }
     }
@@ -125,11 +129,11 @@ impl Requests {
 
     /// Marks moments that have passed; returns the first that is still ahead.
     pub(crate) fn moment_ahead_of(&self, now: u64) -> Option<u64> {
-        let (passes, deadline) = self.deadline.mark(now);
-        if passes {
+        let (deadline_passes, deadline) = self.deadline.mark(now);
+        let (alarm_passes, alarm) = self.alarm.mark(now);
+        if deadline_passes || alarm_passes {
             self.entry_guard.want(true);
         }
-        let (_, alarm) = self.alarm.mark(now);
         deadline.into_iter().chain(alarm).min()
     }
 }

@@ -9,8 +9,8 @@ use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::address_space::AddressSpace;
 use super::error::{Fault, MapError};
@@ -146,7 +146,7 @@ impl Window {
         protect(guests, reserved, Perm::NONE)?;
         // SAFETY: as above.
         unsafe { sys::guard(reservation.add(state_end).as_ptr(), guests - state_end)? };
-        window.state_mut().hart = Hart::new();
+        window.begin_state();
         let mask = window.state.as_ptr().wrapping_byte_add(ADDRESS_MASK_OFFSET).cast::<u64>();
         // SAFETY: the place lies in the state's pages, behind the `VmContext`, and nothing else is there.
         unsafe { mask.write(space.mask()) };
@@ -186,9 +186,17 @@ impl Window {
         }
         // SAFETY: all zeros is a valid VmContext, and the borrow of the window is unique.
         unsafe { self.state.write_bytes(0, 1) };
-        self.state_mut().hart = Hart::new();
+        self.begin_state();
         self.forget_system_calls();
         self.id = new_id();
+    }
+
+    /// What is not 0 in a new state.
+    fn begin_state(&mut self) {
+        /// Nobody wants a window's engines to exit that has no machine.
+        static WANTED: AtomicBool = AtomicBool::new(false);
+        let state = self.state_mut();
+        (state.hart, state.exit.wanted) = (Hart::new(), WANTED.as_ptr() as u64);
     }
 
     /// The registers.

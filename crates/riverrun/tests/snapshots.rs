@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use riverrun::{
-    Config, Engine, Error, HeapOptions, HostError, Linker, MIN_ADDRESS, Machine, PAGE_SIZE, Parameters, Perm, Pool,
-    Program, Returned, Snapshot, SnapshotError, TrapCause,
+    Config, Engine, Error, GuestVec, HeapOptions, HostError, Linker, MIN_ADDRESS, Machine, PAGE_SIZE, Parameters, Perm,
+    Pool, Program, Returned, Snapshot, SnapshotError, TrapCause,
 };
 use riverrun_testkit::suite::SuiteEngine;
 use riverrun_testkit::{Random, amount, tools};
@@ -477,6 +477,29 @@ fn the_next_user_of_a_pool_finds_nothing_of_the_last() {
             }
         }
         assert_eq!(pool.idle(), 1);
+    });
+}
+
+/// Fields are dropped in their order: a machine may go back to its pool before an object on its heap.
+#[test]
+fn objects_that_outlive_their_use_of_a_pools_machine_do_not_reach_the_next_one() {
+    each(|linker, program| {
+        let snapshot = linker.instantiate(&program, Answer::Number).unwrap().snapshot().unwrap();
+        let pool = pool(&linker, &snapshot);
+        let mut first = pool.get().unwrap();
+        let buffer = GuestVec::new(&mut first.heap(), b"the first's").unwrap();
+        drop(first);
+        let mut second = pool.get().unwrap();
+        let own = GuestVec::new(&mut second.heap(), b"the second's").unwrap();
+        assert_eq!(own.address(), buffer.address());
+        assert!(buffer.get(second.memory()).unwrap_err().to_string().contains("another machine"));
+        drop(buffer);
+        let other = GuestVec::new(&mut second.heap(), b"overwrites").unwrap();
+        assert_ne!(own.address(), other.address());
+        assert_eq!(own.get(second.memory()).unwrap(), b"the second's");
+        // One that is dropped in time frees its block.
+        drop(other);
+        assert_eq!(second.heap().statistics().blocks, 1);
     });
 }
 

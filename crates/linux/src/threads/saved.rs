@@ -103,13 +103,16 @@ impl Threads {
     pub(crate) fn from_saved(saved: &SavedThreads, limit: usize) -> Option<Threads> {
         let list: Vec<Thread> = saved.list.iter().map(SavedThread::restore).collect();
         let current = saved.current as usize;
+        let mut times_ready = vec![0_usize; list.len()];
+        for &index in &saved.ready {
+            *times_ready.get_mut(index as usize)? += 1;
+        }
         let is_sound = |index: usize, thread: &Thread| {
             let is_current = index == current;
-            let times_ready = saved.ready.iter().filter(|&&ready| ready as usize == index).count();
             thread.hart.is_none() == is_current
                 && thread.signals.is_sound()
                 && thread.name[15] == 0
-                && times_ready
+                && times_ready[index]
                     == match thread.state {
                         State::Runs => usize::from(!is_current),
                         State::Resumes(..) => 1,
@@ -125,7 +128,6 @@ impl Threads {
             && ids.len() == list.len()
             && ids.first() != Some(&0)
             && current < list.len()
-            && saved.ready.iter().all(|&index| (index as usize) < list.len())
             && list.iter().enumerate().all(|(index, thread)| is_sound(index, thread))
             && saved.next_id < i32::MAX as u32;
         let waits = || list.iter().filter_map(Thread::wait);
@@ -150,5 +152,37 @@ impl Threads {
     /// Threads that there may be at once.
     pub(crate) fn limit(&self) -> usize {
         self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use riverrun_testkit::processor_time;
+
+    use super::super::MAX_LIMIT;
+    use super::*;
+
+    /// A forged file may name one thread a million times; looking it through for each thread would take minutes.
+    #[test]
+    fn lists_of_threads_are_looked_through_once() {
+        let mut saved = Threads::new(None, None).save();
+        let last = saved.list[0].clone();
+        let other = |index: u32| SavedThread {
+            id: last.id + index,
+            hart: Some(SavedHart::of(&Hart::new())),
+            state: State::Runs,
+            ..last.clone()
+        };
+        saved.list.extend((1..MAX_LIMIT as u32).map(other));
+        saved.ready = (1..MAX_LIMIT as u32).collect();
+        assert!(Threads::from_saved(&saved, MAX_LIMIT).is_some());
+        saved.ready.extend(std::iter::repeat_n(MAX_LIMIT as u32 - 1, 4 << 20));
+        let before = processor_time();
+        assert!(Threads::from_saved(&saved, MAX_LIMIT).is_none());
+        assert!(processor_time() - before < Duration::from_secs(5));
+        saved.ready = vec![MAX_LIMIT as u32];
+        assert!(Threads::from_saved(&saved, MAX_LIMIT).is_none());
     }
 }

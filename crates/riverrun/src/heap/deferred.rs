@@ -34,6 +34,11 @@ impl Deferred {
         self.0.filled.store(true, Ordering::Release);
     }
 
+    /// Whether objects still have the list, so that they may put their blocks on it.
+    pub(super) fn has_objects(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Whether there is something on the list, as far as this thread knows.
     #[inline(always)]
     pub(super) fn is_filled(&self) -> bool {

@@ -106,6 +106,16 @@ impl HeapState {
         allocator.set_cached(is_cached);
     }
 
+    /// Leaves objects that are still there to themselves: what they put on their list reaches this heap no more. Returns
+    /// whether there were any.
+    pub(crate) fn disown_objects(&mut self) -> bool {
+        let has_objects = self.deferred.has_objects();
+        if has_objects {
+            self.deferred = Deferred::default();
+        }
+        has_objects
+    }
+
     pub(crate) fn options(&self) -> &HeapOptions {
         &self.options
     }

@@ -240,7 +240,7 @@ impl<T> Machine<T> {
     }
 
     /// Makes the machine as new, but for the host's own state: at the snapshot, without limits, and with no handle that
-    /// can interrupt it.
+    /// can interrupt it, nor an object on its heap that reaches it.
     pub(crate) fn recycle(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
         snapshot.check(self.program())?;
@@ -248,7 +248,11 @@ impl<T> Machine<T> {
         if self.instance().fuel.is_some() {
             self.set_fuel(None);
         }
-        self.instance_mut().renew_interruption();
+        let instance = self.instance_mut();
+        instance.renew_interruption();
+        if instance.heap.disown_objects() {
+            instance.window.renew_id();
+        }
         self.restore(&snapshot.guest)
     }
 

@@ -188,6 +188,11 @@ impl Window {
         unsafe { self.state.write_bytes(0, 1) };
         self.begin_state();
         self.forget_system_calls();
+        self.renew_id();
+    }
+
+    /// Another number, by which what was meant for this window is refused.
+    pub fn renew_id(&mut self) {
         self.id = new_id();
     }
 

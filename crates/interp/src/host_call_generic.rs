@@ -1,9 +1,7 @@
 //! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use riverrun_program::CallRegisters;
-use riverrun_vm::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
+use riverrun_vm::{DYNAMIC_CALL, Import, Polls, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::Arguments;
 use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
@@ -64,7 +62,9 @@ unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
         hart.set(11, results.a1);
         // Guest functions that the host function has called have used fuel.
         let hart = Fast { op: hart.op.add(2), fuel: (*exit).fuel.wrapping_add(ordinal), ..hart };
-        let is_wanted = (*((*exit).wanted as *const AtomicBool)).load(Ordering::Relaxed);
-        if is_wanted { exit_chain(hart, Reason::Limit, 0) } else { go_checked::<true>(hart.op, hart) }
+        match Polls::of(hart.state).are_asked() {
+            true => exit_chain(hart, Reason::Limit, 0),
+            false => go_checked::<true>(hart.op, hart),
+        }
     }
 }

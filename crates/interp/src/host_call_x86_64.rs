@@ -4,7 +4,9 @@ use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
 
 use riverrun_program::{CallRegisters, CallResults};
-use riverrun_vm::{DYNAMIC_CALL, EngineContext, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
+use riverrun_vm::{
+    DYNAMIC_CALL, EngineContext, Import, POLLS_OFFSET, Polls, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext,
+};
 
 use crate::arguments::{ARGUMENTS, Arguments};
 use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
@@ -15,7 +17,7 @@ const A0: usize = register(10);
 const A7: usize = register(17);
 const PC: usize = offset_of!(VmContext, hart.pc);
 const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel);
-const WANTED: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, wanted);
+const POLL: usize = POLLS_OFFSET + Polls::POLL;
 const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
 const IMPORTS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports);
 const IMPORTS_SIZE: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports_size);
@@ -89,15 +91,14 @@ macro_rules! calls {
                 "add rdi, {behind}",
                 "add r8, [rsi + {fuel}]",
                 "js {out_of_fuel}",
-                "mov rax, [rsi + {wanted}]",
-                "cmp byte ptr [rax], 0",
+                "cmp qword ptr [rsi + {poll}], 0",
                 "jne {out_of_fuel}",
                 "jmp [rdi]",
                 // Has the function begin at such an address, too.
                 ".balign 64",
                 pc = const PC,
                 fuel = const FUEL,
-                wanted = const WANTED,
+                poll = const POLL,
                 returns = const RETURNS,
                 ordinal = const ORDINAL,
                 address = const ADDRESS,
@@ -238,7 +239,7 @@ calls! {
         [
             set!(4, "r9", "r9d"), set!(3, "r8", "r8d"), set!(2, "rcx", "ecx"), set!(1, "rdx", "edx"), set!(0, "rax", "eax"),
             "mov rsi, rax", "mov rdi, r10",
-            // The 40 bytes after the call are in one cache line.
+            // The 54 bytes after the call are in one cache line.
             ".balign 64, , 40"
         ]
         [".if {for_one}" "mov [rsi + {a0}], rax" ".endif"]

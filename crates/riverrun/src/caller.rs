@@ -122,7 +122,7 @@ impl<'a, T> Caller<'a, T> {
 
     #[cold]
     fn exit_soon(&mut self) {
-        self.memory_mut().window.state_mut().exit_soon();
+        self.memory_mut().window.polls().ask();
     }
 
     /// The program that is running.

@@ -90,10 +90,7 @@ impl Dispatcher<'_> {
             if self.interruption.is_alarm_past() {
                 return Stop::Alarm;
             }
-            // What engines were wanted for has been taken back meanwhile.
-            if self.interruption.entry_guard().is_wanted() {
-                self.interruption.renew_entry_guard();
-            }
+            self.interruption.renew_polls(self.window.polls());
             if self.program.improvements().count() > self.seen {
                 return Stop::BetterCode;
             }

@@ -402,14 +402,11 @@ impl<T> Instance<T> {
         // SAFETY: the instance is borrowed uniquely, and its entry guard and execution are those of the old interruption.
         unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
         self.execution.iter_mut().chain(&mut self.spare_executions).for_each(|engine| engine.disown());
-        self.set_interruption(self.program.new_interruption());
-    }
-
-    /// Has this interruption stop the guest: calls, engines and the watchdog look at its entry guard.
-    pub(crate) fn set_interruption(&mut self, interruption: Interruption) {
-        self.entry_guard = interruption.entry_guard();
-        self.window.state_mut().exit.wanted = self.entry_guard.wanted();
-        self.interruption = interruption;
+        self.interruption.forget_polls();
+        self.interruption = self.program.new_interruption();
+        self.entry_guard = self.interruption.entry_guard();
+        // SAFETY: the window lives as long as the instance, whose machine has them forgotten before.
+        unsafe { self.interruption.lead_to(self.window.polls()) };
     }
 
     /// # Safety

@@ -77,14 +77,13 @@ impl<T> Machine<T> {
         };
         let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
         let interruption = program.new_interruption();
-        let entry_guard = interruption.entry_guard();
         let ready = Ready::none();
         let instance = Box::new(Instance {
             window,
             data,
             program: program.clone(),
             state,
-            entry_guard,
+            entry_guard: interruption.entry_guard(),
             ecall: linker.ecall.clone(),
             alarm_handler: linker.alarm.clone(),
             trap_handler: linker.trap.clone(),
@@ -119,11 +118,12 @@ impl<T> Machine<T> {
             suspension: None,
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
+        // SAFETY: the window lives as long as the instance, whose machine has them forgotten before.
+        unsafe { machine.instance().interruption.lead_to(machine.instance().window.polls()) };
         let context = machine.instance.as_ptr().cast();
         let guards_floats = machine.instance().guards_floats;
         let imports = linker.registry.bind(program, state, context, guards_floats)?;
         let state = machine.state_mut();
-        state.exit.wanted = entry_guard.wanted();
         (state.exit.imports, state.exit.imports_size) = (imports.as_ptr() as u64, size_of_val(&*imports) as u64);
         machine.instance_mut().imports = imports;
         if let Some(guest) = guest {

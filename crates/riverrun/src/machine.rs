@@ -47,6 +47,7 @@ unsafe impl<T: Sync> Sync for Machine<T> {}
 
 impl<T> Drop for Machine<T> {
     fn drop(&mut self) {
+        Machine::instance(self).interruption.forget_polls();
         // SAFETY: this is the box of `new`, and nothing borrows from it any more.
         drop(unsafe { Box::from_raw(self.instance.as_ptr()) });
     }

@@ -40,6 +40,8 @@ pub(crate) struct Saved {
     /// Instructions executed before the call.
     instructions: u64,
     exit: EngineContext,
+    /// Of compiled code that is suspended.
+    stack_limit: u64,
 }
 
 impl Saved {
@@ -54,7 +56,8 @@ impl Saved {
         let instructions = state.instructions();
         let hart = state.hart.clone();
         (state.hart.instret, state.hart.reservation) = (instructions, u64::MAX);
-        Saved { window, owner, hart, kept, instructions, exit: state.exit.clone() }
+        let exit = state.exit.clone();
+        Saved { window, owner, hart, kept, instructions, exit, stack_limit: borrowed.polls().stack_limit() }
     }
 }
 
@@ -85,6 +88,7 @@ impl Drop for Saved {
             0 => state.hart.instret = now,
             _ => state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed),
         }
+        window.polls().resume(self.stack_limit);
     }
 }
 

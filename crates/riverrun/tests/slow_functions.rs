@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, Engine, Error, Linker, Machine, Program, TrapCause};
+use riverrun::{Config, Engine, Linker, Machine, Program, TrapCause};
 use riverrun_testkit::tools;
 
 use crate::configurations::configurations;
@@ -36,19 +36,6 @@ fn machine(config: &Config, source: &str) -> Machine<()> {
     linker.instantiate(&Program::new(&engine, elf).unwrap(), ()).unwrap()
 }
 
-fn assert_ends<R: std::fmt::Debug>(
-    (name, source): (&str, &str),
-    machine: &mut Machine<()>,
-    cause: TrapCause,
-    run: impl Fn(&mut Machine<()>) -> Result<R, Error>,
-) {
-    let begin = Instant::now();
-    let error = run(machine).unwrap_err();
-    let took = begin.elapsed();
-    assert_eq!(error.trap().map(|trap| trap.cause), Some(cause), "{name}: {error}");
-    assert!(took >= TIME && took < TIME + PATIENCE, "{name}, {source}: {took:?}");
-}
-
 #[test]
 fn deadlines_and_requests_end_guests_that_call_slow_functions() {
     for (name, config) in configurations() {
@@ -56,20 +43,26 @@ fn deadlines_and_requests_end_guests_that_call_slow_functions() {
         for (source, function) in [("waits.c", Some("loop")), ("naps.s", None)] {
             let mut machine = machine(&config, source);
             let function = function.map(|name| machine.func::<(i64,), i64>(name).unwrap());
-            let run = |machine: &mut Machine<()>| match &function {
-                Some(function) => function.call(machine, (i64::MAX,)),
-                None => machine.run().map(i64::from),
+            let mut assert_ends = |cause, prepare: &dyn Fn(&mut Machine<()>)| {
+                let begin = Instant::now();
+                prepare(&mut machine);
+                let error = match &function {
+                    Some(function) => function.call(&mut machine, (i64::MAX,)).unwrap_err(),
+                    None => machine.run().unwrap_err(),
+                };
+                let took = begin.elapsed();
+                assert_eq!(error.trap().map(|trap| trap.cause), Some(cause), "{name}, {source}: {error}");
+                assert!(took >= TIME && took < TIME + PATIENCE, "{name}, {source}: {took:?}");
             };
-            machine.set_deadline(Some(Instant::now() + TIME));
-            assert_ends((name, source), &mut machine, TrapCause::Deadline, run);
-            machine.set_deadline(None);
-            let interrupt = machine.interrupt_handle();
-            let other = thread::spawn(move || {
-                thread::sleep(TIME);
-                interrupt.interrupt();
+            assert_ends(TrapCause::Deadline, &|machine| machine.set_deadline(Some(Instant::now() + TIME)));
+            assert_ends(TrapCause::Interrupted, &|machine| {
+                machine.set_deadline(None);
+                let interrupt = machine.interrupt_handle();
+                thread::spawn(move || {
+                    thread::sleep(TIME);
+                    interrupt.interrupt();
+                });
             });
-            assert_ends((name, source), &mut machine, TrapCause::Interrupted, run);
-            other.join().unwrap();
         }
     }
 }

@@ -45,14 +45,6 @@ pub struct EngineContext {
     pub quit: u64,
     /// The first address above the stack of compiled code.
     pub stack_top: u64,
-    /// A compiled function whose stack pointer is below this exits at its beginning. All ones makes every function exit,
-    /// by which the dispatcher enters one in the middle.
-    pub stack_limit: u64,
-    /// What loops in compiled code look at: all ones if they are to exit, else 0.
-    pub poll: u64,
-    /// The address of the byte that engines look at behind a host function: they exit if it is not 0
-    /// ([`crate::EntryGuard::is_wanted`]).
-    pub wanted: u64,
     /// The stack pointer of suspended compiled code.
     pub compiled_sp: u64,
     /// The interpreter's position in the return ring at [`RETURNS_OFFSET`].
@@ -87,6 +79,8 @@ const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
 /// From a [`VmContext`] to the mask of the window's guest addresses, a `u64` out of reach of safe code, which the
 /// window writes when it is made: engines that mask addresses take it from there.
 pub const ADDRESS_MASK_OFFSET: usize = TRACKER_OFFSET + size_of::<usize>();
+/// From a [`VmContext`] to its [`Polls`](crate::Polls), out of reach of references to it.
+pub const POLLS_OFFSET: usize = ADDRESS_MASK_OFFSET + size_of::<u64>();
 const _: () = assert!(JUMP_CACHE_OFFSET + JUMP_CACHE_SIZE <= STATE_SIZE);
 
 /// The state occupies this much of the reservation, guard excluded.

@@ -7,8 +7,9 @@
 
 use std::mem::offset_of;
 
-use crate::context::{EngineContext, VmContext, WINDOW_OFFSET};
+use crate::context::{EngineContext, POLLS_OFFSET, VmContext, WINDOW_OFFSET};
 use crate::imports::SYSTEM_CALLS_OFFSET;
+use crate::polls::Polls;
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.
@@ -81,11 +82,10 @@ pub const EXIT_AT_START: i64 = exit(offset_of!(EngineContext, exit_at_start_stub
 /// state by the host's convention.
 pub const QUIT: i64 = exit(offset_of!(EngineContext, quit));
 /// From the window to the stack limit.
-pub const STACK_LIMIT: i64 = exit(offset_of!(EngineContext, stack_limit));
-/// From the window to the word of requests: loops exit if it is greater than the window's address.
-pub const POLL: i64 = exit(offset_of!(EngineContext, poll));
-/// From the window to the address of the byte that code looks at behind a host function: it exits unless that is 0.
-pub const WANTED: i64 = exit(offset_of!(EngineContext, wanted));
+pub const STACK_LIMIT: i64 = below_window(POLLS_OFFSET + offset_of!(Polls, stack_limit));
+/// From the window to the word of requests: loops exit if it is greater than the window's address, and code that counts
+/// exits behind host functions unless it is 0.
+pub const POLL: i64 = below_window(POLLS_OFFSET + offset_of!(Polls, poll));
 /// From the window to the host's stack pointer at the entry; host functions run below it.
 pub const HOST_SP: i64 = exit(offset_of!(EngineContext, host_sp));
 /// From the window to the address of the machine's imports.

@@ -4,7 +4,8 @@
 //! The pc is that of the call; `instret` follows from [`EngineContext::count_base`]. The function changes the guest
 //! registers of its results and no others. It returns, or it calls [`crate::abandon`].
 
-use crate::context::{RETURNS_OFFSET, TRACKER_OFFSET, VmContext};
+use crate::context::{POLLS_OFFSET, RETURNS_OFFSET, VmContext};
+use crate::polls::Polls;
 
 #[cfg(doc)]
 use crate::context::EngineContext;
@@ -91,7 +92,7 @@ const _: () = assert!(SYSTEM_CALLS.is_power_of_two());
 /// From a [`VmContext`] to the machine's table of [`SystemCall`]s. Its first entry ends the context's page, and all
 /// others are empty while they are zeros: a machine that needs no entry has no page for them.
 pub const SYSTEM_CALLS_OFFSET: usize = (4 << 10) - size_of::<SystemCall>();
-const _: () = assert!(SYSTEM_CALLS_OFFSET >= TRACKER_OFFSET + size_of::<usize>());
+const _: () = assert!(SYSTEM_CALLS_OFFSET >= POLLS_OFFSET + size_of::<Polls>());
 const _: () = assert!(RETURNS_OFFSET >= SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>());
 
 /// A cached host function of a system call, at the index given by the lowest bits of its key. Engines call it without
@@ -132,17 +133,6 @@ impl VmContext {
         match self.exit.count_base {
             0 => self.hart.instret,
             base => base.wrapping_sub(self.exit.fuel as u64),
-        }
-    }
-
-    /// Makes the engine that has called a host function exit soon after it returns, as where its slice ends. Of engines
-    /// that count fuel it takes the fuel, and keeps [`VmContext::instructions`].
-    pub fn exit_soon(&mut self) {
-        const NOTHING: i64 = i64::MIN / 2;
-        (self.exit.poll, self.exit.stack_limit) = (u64::MAX, u64::MAX);
-        if self.exit.count_base != 0 {
-            self.exit.count_base = self.instructions().wrapping_add_signed(NOTHING);
-            self.exit.fuel = NOTHING;
         }
     }
 }

@@ -40,6 +40,7 @@ mod imports;
 mod interrupt;
 mod memory;
 mod perm;
+mod polls;
 mod return_addresses;
 mod sync;
 mod sys;
@@ -48,8 +49,8 @@ mod whole_file;
 
 pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, PINNED_REGISTERS, exit_engine, return_marker};
 pub use context::{
-    ADDRESS_MASK_OFFSET, EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE,
-    VmContext, WINDOW_OFFSET,
+    ADDRESS_MASK_OFFSET, EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, POLLS_OFFSET, RETURNS_OFFSET,
+    RETURNS_SIZE, VmContext, WINDOW_OFFSET,
 };
 pub use exit::{Exit, Reason, SLICE};
 pub use hart::{F_SLOT, Hart, SINK_SLOT};
@@ -67,6 +68,7 @@ pub use memory::{
     STACK_GUARD, SavedMemory, SavedMemoryError, Window,
 };
 pub use perm::Perm;
+pub use polls::Polls;
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_RESERVED};
 pub use sys::{LockKind, RangeLock, host_stack_left, range_lock_in_the_way, set_range_lock};
 pub use trap::{Trap, TrapCause};

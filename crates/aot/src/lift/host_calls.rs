@@ -160,7 +160,9 @@ impl<'c> Site<'_, 'c> {
             registers.set(register, Value::Word(result));
         }
         registers.flushed(reloaded);
-        self.exit_if_wanted(left, behind, call.results);
+        if let Some(left) = left {
+            self.exit_if_asked(left, behind, call.results);
+        }
     }
 
     /// Calls the import's code; a1 is undefined unless `gives_a1`.
@@ -195,27 +197,19 @@ impl<'c> Site<'_, 'c> {
         [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
     }
 
-    /// Exits if the host wants it, and if the host function has called guest functions that used fuel: what was left
-    /// `before` may not reach the next test.
-    fn exit_if_wanted(&self, before: Option<IntValue<'c>>, behind: IntValue<'c>, results: Set) {
+    /// Exits if the host function has called guest functions that used fuel: what was left `before` may not reach the next
+    /// test. And if it is asked to: code that counts has no polls.
+    fn exit_if_asked(&self, before: IntValue<'c>, behind: IntValue<'c>, results: Set) {
         let (ir, registers) = (self.ir, self.registers);
-        let wanted = ir.load(ir.pointer.into(), ir.field(registers.base(ir), convention::WANTED), Space::State);
-        let wanted = ir.load(ir.context.i8_type().into(), wanted.into_pointer_value(), Space::State).into_int_value();
-        let mut goes_on = ir.compare(IntPredicate::EQ, wanted, ir.context.i8_type().const_zero());
-        let left = before.map(|before| {
-            let left = ir.field(registers.base(ir), convention::FUEL);
-            let left = ir.load(ir.i64.into(), left, Space::State).into_int_value();
-            let is_same = ir.compare(IntPredicate::EQ, left, before);
-            goes_on = built(ir.builder.build_and(is_same, goes_on, ""));
-            left
-        });
+        let word = |field| ir.load(ir.i64.into(), ir.field(registers.base(ir), field), Space::State).into_int_value();
+        let (left, poll) = (word(convention::FUEL), word(convention::POLL));
+        let is_same = ir.compare(IntPredicate::EQ, left, before);
+        let is_unasked = ir.compare(IntPredicate::EQ, poll, ir.int(0));
         let (go_on, exits) = (ir.block(self.function), ir.block(self.function));
-        ir.branch_likely(goes_on, go_on, exits);
+        ir.branch_likely(built(ir.builder.build_and(is_same, is_unasked, "")), go_on, exits);
         ir.builder.position_at_end(exits);
         let fork = registers.fork();
-        if let Some(left) = left {
-            registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(left, behind, ""))));
-        }
+        registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(left, behind, ""))));
         let next = Site { pc: self.pc + 4, ahead: self.ahead - 1, live: self.live | results, ..*self };
         next.exit_for_good(next.pc);
         registers.rejoin(fork);

@@ -21,6 +21,7 @@ use crate::convention::{CALL_ARGUMENTS, NOWHERE, RESERVE, RESERVE_BEHIND};
 use crate::exit::{Exit, Reason};
 use crate::interrupt::{Activation, EntryGuard, Ownership, Requests, install_handlers};
 use crate::memory::Window;
+use crate::polls::Polls;
 use crate::trap::TrapCause;
 
 #[cfg(doc)]
@@ -254,10 +255,10 @@ impl Execution {
         state.exit.count_base =
             if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
         self.stubs.tell(state);
-        (state.exit.stack_limit, state.exit.poll) = match self.asked % ASKS {
-            0 => (self.workspace().stack.limit() as u64, 0),
-            _ => (u64::MAX, u64::MAX),
-        };
+        match self.asked % ASKS {
+            0 => window.polls().begin(self.workspace().stack.limit() as u64),
+            _ => window.polls().ask(),
+        }
         let state = window.state_ptr();
         let activation = self.activation(state, interruption);
         // SAFETY: `window` is borrowed until the code has exited, and `activation` outlives that. Only guest code runs
@@ -265,6 +266,7 @@ impl Execution {
         unsafe {
             if !activation.begin() {
                 activation.end();
+                Polls::of(state).ask();
                 self.resume = resume;
                 return (Exit::Refused, 0);
             }
@@ -295,9 +297,11 @@ impl Execution {
                 EntryPoint::Inside(target) => {
                     let pc = (*state).hart.pc;
                     // With this stack limit the function exits at once, and is resumed at the pc.
-                    let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
+                    let polls = Polls::of(state);
+                    let stack_limit = polls.stack_limit();
+                    polls.resume(u64::MAX);
                     (self.stubs.enter)(state, target, self.workspace().stack.top());
-                    (*state).exit.stack_limit = stack_limit;
+                    polls.resume(stack_limit);
                     if (*state).exit.reason == Reason::Start as u64 {
                         (*state).hart.pc = pc;
                         (self.stubs.resume)(state);
@@ -318,10 +322,10 @@ impl Execution {
         state.exit.window = engine_window as u64;
         state.exit.count_base = 0;
         self.stubs.tell(state);
-        state.exit.stack_limit = self.workspace().stack.limit() as u64;
-        state.exit.poll = 0;
         state.exit.stack_top = self.workspace().stack.top() as u64;
         state.exit.quit = exit_engine as *const () as usize as u64;
+        window.polls().begin(self.workspace().stack.limit() as u64);
+        let state = window.state_ptr();
         self.resume = None;
         let owner = match self.activation.take() {
             Some(owner) => owner,

@@ -19,6 +19,7 @@ use super::requests::Requests;
 use crate::arch::owner;
 use crate::context::{NO_OWNER, VmContext, WINDOW_OFFSET, window_size};
 use crate::memory::resolve_write;
+use crate::polls::Polls;
 use crate::sync::atomic::compiler_fence;
 use crate::sys::{self, Redirect};
 
@@ -306,13 +307,13 @@ impl Activation {
         }
         let ignored = activation.ignored.get() + 1;
         activation.ignored.set(ignored);
-        // SAFETY: as in `redirect`.
-        let exit = unsafe { &mut (*activation.state).exit };
         if ignored <= PATIENCE {
-            (exit.poll, exit.stack_limit) = (u64::MAX, u64::MAX);
+            // SAFETY: as in `redirect`.
+            unsafe { Polls::of(activation.state) }.ask();
             return None;
         }
-        exit.op = rip as u64;
+        // SAFETY: as in `redirect`.
+        unsafe { (*activation.state).exit.op = rip as u64 };
         Some(Redirect { pc: activation.interrupt_entry, state: Some(activation.state as usize) })
     }
 

@@ -67,7 +67,7 @@ pub struct EntryGuard {
     pub(crate) thread: AtomicI32,
     /// Whether that thread is in compiled code entered by the dispatcher, not by a call on the fast path.
     pub(crate) is_inside: AtomicBool,
-    /// Whether a call must ask [`crate::Requests::is_reached`] before it begins, and an engine behind a host function.
+    /// Whether a call must ask [`crate::Requests::is_reached`] before it begins.
     is_wanted: AtomicBool,
     /// The machine of this guard, by which calls from C find it after they have begun.
     machine: AtomicPtr<()>,
@@ -181,11 +181,6 @@ impl EntryGuard {
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         self.is_wanted.load(Relaxed)
-    }
-
-    /// The address of [`EntryGuard::is_wanted`]'s byte, for engines: host functions may take long.
-    pub fn wanted(&'static self) -> u64 {
-        self.is_wanted.as_ptr() as u64
     }
 
     /// Whether the thread with this owner number owns the guard and its calls need ask nothing.

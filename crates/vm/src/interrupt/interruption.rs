@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
-use super::clock::{NEVER, PASSED, must_compare, nanoseconds};
+use super::clock::{NEVER, PASSED, nanoseconds};
 use super::requests::Requests;
 use super::watchdog;
 use crate::sync::atomic::Ordering;
@@ -49,11 +49,6 @@ impl Interruption {
     pub fn set_alarm(&self, at: u64) {
         Self::start_watchdog(at);
         self.alarm.set_unmarked(at);
-        match at {
-            PASSED => self.entry_guard.want(true),
-            _ if self.entry_guard.is_wanted() || must_compare() => self.renew_entry_guard(),
-            _ => {}
-        }
         self.tell_of(at);
     }
 

@@ -1,14 +1,16 @@
 //! What a machine is to be stopped for, and when.
 //!
-//! The dispatcher tests [`Requests::is_reached`] between slices. Compiled code that does not count fuel tests nothing;
-//! the watchdog signals the thread that executes it. As a signal finds that thread in host functions only where these
-//! take long, all engines look at the machine's entry guard behind them.
+//! The dispatcher tests [`Requests::is_reached`] between slices. Engines exit where the watchdog asks them to by the window's
+//! [`Polls`]: compiled code that does not count fuel at loops and function entries, others behind host functions, which may
+//! take long. The watchdog also signals the thread that executes such code.
 
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use super::clock::{Moment, NEVER, PASSED, must_compare};
 use super::entry_guard::EntryGuard;
+use crate::polls::Polls;
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// Why and when a machine is to be stopped; shared between the machine, the watchdog and, as an
@@ -27,6 +29,8 @@ pub struct Requests {
     pub(super) entry_guard: &'static EntryGuard,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
+    /// Of the machine's window, until it is dropped.
+    polls: Mutex<Option<PollsPointer>>,
     /// Of the executor of a guest that waits, whose owner forgets it before it lets this go. Wakers are cloned, woken
     /// and dropped without the lock: all three run code of the host.
     waker: Mutex<Option<Waker>>,
@@ -40,10 +44,18 @@ impl Default for Requests {
             alarm: Moment::default(),
             entry_guard: EntryGuard::acquire(),
             listed: AtomicBool::new(false),
+            polls: Mutex::new(None),
             waker: Mutex::new(None),
         }
     }
 }
+
+/// The polls of a window that is alive.
+#[derive(Debug)]
+struct PollsPointer(NonNull<Polls>);
+
+// SAFETY: the words are atomic, and any thread may use them.
+unsafe impl Send for PollsPointer {}
 
 impl Drop for Requests {
     fn drop(&mut self) {
@@ -82,24 +94,56 @@ impl Requests {
         self.waker().take()
     }
 
+    /// Has the watchdog ask the engine on this window to exit, too.
+    ///
+    /// # Safety
+    /// The polls' window is alive until [`Requests::forget_polls`].
+    pub unsafe fn lead_to(&self, polls: &Polls) {
+        *self.polls() = Some(PollsPointer(NonNull::from(polls)));
+    }
+
+    /// Ends what [`Requests::lead_to`] has begun: the watchdog uses the window no more.
+    pub fn forget_polls(&self) {
+        *self.polls() = None;
+    }
+
+    fn polls(&self) -> MutexGuard<'_, Option<PollsPointer>> {
+        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the engine to exit.
+    pub(super) fn ask(&self) {
+        if let Some(PollsPointer(polls)) = &*self.polls() {
+            // SAFETY: the window is alive until it is taken out, for which the lock is needed.
+            unsafe { polls.as_ref() }.ask();
+        }
+    }
+
+    /// Makes the words ready for a run that has nothing to exit for so far: what engines were asked for has been taken back
+    /// meanwhile. Where there is no watchdog that asks later, engines exit each time.
+    pub fn renew_polls(&self, polls: &Polls) {
+        if must_compare() && (self.deadline.get() != NEVER || self.alarm.get() != NEVER) {
+            polls.ask_often();
+        } else if polls.are_asked() {
+            polls.clear();
+        }
+    }
+
     /// Takes the request back.
     pub fn withdraw(&self) {
         self.requested.store(false, Ordering::SeqCst);
         self.renew_entry_guard();
     }
 
-    /// Makes calls and engines test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
+    /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
     /// made meanwhile is lost.
     pub fn renew_entry_guard(&self) {
         if self.entry_guard.is_wanted() {
             self.entry_guard.want(false);
         }
         fence(Ordering::SeqCst);
-        let may_have_passed = |moment: &Moment| {
-            let at = moment.get();
-            at == PASSED || at != NEVER && must_compare()
-        };
-        if self.requested.load(Ordering::SeqCst) || may_have_passed(&self.deadline) || may_have_passed(&self.alarm) {
+        let at = self.deadline.get();
+        if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && must_compare() {
             self.entry_guard.want(true);
         }
     }
@@ -129,11 +173,11 @@ impl Requests {
 
     /// Marks moments that have passed; returns the first that is still ahead.
     pub(crate) fn moment_ahead_of(&self, now: u64) -> Option<u64> {
-        let (deadline_passes, deadline) = self.deadline.mark(now);
-        let (alarm_passes, alarm) = self.alarm.mark(now);
-        if deadline_passes || alarm_passes {
+        let (passes, deadline) = self.deadline.mark(now);
+        if passes {
             self.entry_guard.want(true);
         }
+        let (_, alarm) = self.alarm.mark(now);
         deadline.into_iter().chain(alarm).min()
     }
 }

@@ -135,6 +135,7 @@ fn look(listed: &mut Listed, now: u64, soon: u64, wakers: &mut Vec<Waker>) -> Op
         wakers.extend(interruption.take_waker());
     }
     if interruption.must_exit() {
+        interruption.ask();
         let thread = interruption.entry_guard().thread_inside();
         if thread != 0 {
             listed.idle = 0;

@@ -9,8 +9,8 @@ use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::address_space::AddressSpace;
 use super::error::{Fault, MapError};
@@ -27,6 +27,7 @@ use crate::context::{
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall};
 use crate::perm::Perm;
+use crate::polls::Polls;
 use crate::sys;
 
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
@@ -146,7 +147,7 @@ impl Window {
         protect(guests, reserved, Perm::NONE)?;
         // SAFETY: as above.
         unsafe { sys::guard(reservation.add(state_end).as_ptr(), guests - state_end)? };
-        window.begin_state();
+        window.state_mut().hart = Hart::new();
         let mask = window.state.as_ptr().wrapping_byte_add(ADDRESS_MASK_OFFSET).cast::<u64>();
         // SAFETY: the place lies in the state's pages, behind the `VmContext`, and nothing else is there.
         unsafe { mask.write(space.mask()) };
@@ -186,7 +187,7 @@ impl Window {
         }
         // SAFETY: all zeros is a valid VmContext, and the borrow of the window is unique.
         unsafe { self.state.write_bytes(0, 1) };
-        self.begin_state();
+        self.state_mut().hart = Hart::new();
         self.forget_system_calls();
         self.renew_id();
     }
@@ -196,12 +197,10 @@ impl Window {
         self.id = new_id();
     }
 
-    /// What is not 0 in a new state.
-    fn begin_state(&mut self) {
-        /// Nobody wants a window's engines to exit that has no machine.
-        static WANTED: AtomicBool = AtomicBool::new(false);
-        let state = self.state_mut();
-        (state.hart, state.exit.wanted) = (Hart::new(), WANTED.as_ptr() as u64);
+    /// The words by which any thread has an engine exit.
+    pub fn polls(&self) -> &Polls {
+        // SAFETY: the state is this window's, which lives as long as the borrow.
+        unsafe { Polls::of(self.state.as_ptr()) }
     }
 
     /// The registers.

@@ -19,7 +19,6 @@ use super::requests::Requests;
 use crate::arch::owner;
 use crate::context::{NO_OWNER, VmContext, WINDOW_OFFSET, window_size};
 use crate::memory::resolve_write;
-use crate::polls::Polls;
 use crate::sync::atomic::compiler_fence;
 use crate::sys::{self, Redirect};
 
@@ -183,8 +182,7 @@ pub struct Activation {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
-    /// The interruption on which SIGURG makes the code exit at its next poll; null for code that tests for it by counting
-    /// fuel.
+    /// The interruption for which the code exits at its polls, or SIGURG stops it; null for code that counts fuel.
     pub interruption: *const Requests,
     /// How many of these signals the code has ignored.
     pub ignored: Cell<u32>,
@@ -296,8 +294,8 @@ impl Activation {
         })
     }
 
-    /// Makes compiled code on this thread exit at its next poll, if an interruption is pending. Returns where SIGURG
-    /// redirects the thread: nowhere, unless the code polls too rarely.
+    /// Where SIGURG redirects this thread, if an interruption is pending: nowhere, unless its code does not exit though it has
+    /// been asked to often enough.
     pub(super) fn interrupt(rip: usize) -> Option<Redirect> {
         let activation = Activation::at(rip)?;
         // SAFETY: as in `at`; state and interruption are as alive.
@@ -308,8 +306,6 @@ impl Activation {
         let ignored = activation.ignored.get() + 1;
         activation.ignored.set(ignored);
         if ignored <= PATIENCE {
-            // SAFETY: as in `redirect`.
-            unsafe { Polls::of(activation.state) }.ask();
             return None;
         }
         // SAFETY: as in `redirect`.

@@ -9,6 +9,7 @@ mod cc;
 mod compile;
 mod disassemble;
 mod function_call;
+mod guest_name;
 mod inspect;
 mod manual;
 mod new;

@@ -18,6 +18,7 @@ use riverrun_linux::{Builder, Detail, DirAccess, Joined, Linux};
 use crate::Result;
 use crate::compile::{Source, compile_into};
 use crate::function_call::CheckedCall;
+use crate::guest_name::guest_name;
 use crate::options::{EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
@@ -48,7 +49,7 @@ impl Prepared {
 
     /// A machine at the program's start, or where the snapshot was taken that the options name.
     pub(crate) fn machine(&self, options: &RunOptions, exits: bool) -> Result<Machine<Linux>> {
-        let builder = grants(options, options.program().as_os_str(), options.args())?.inherit_stdio().exits(exits);
+        let builder = grants(options, &guest_name(options), options.args())?.inherit_stdio().exits(exits);
         let builder = match &self.joined {
             Some(joined) => builder.joined(joined.clone()),
             None => builder,

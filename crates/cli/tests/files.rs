@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, plain, riverrun};
 
 /// A folder with `granted/inside`, `secret`, and links from the former to the latter.
 struct Tree {
@@ -131,4 +131,50 @@ fn a_read_only_directory_stays_so_within_a_writable_one() {
         let ended = riverrun(args!["run", "--dir", outer, "--dir", inner, tree.guest, "write", path]);
         assert_eq!(ended.expect(1, &[]).stdout, format!("{path}: {status}\n"));
     }
+}
+
+/// A folder with `sys`, a sysroot that has a program for which `usr/bin/alias` is another name.
+fn sysroot() -> Folder {
+    let folder = Folder::new();
+    let guest = folder.guest("names.c", &["-dynamic"]);
+    let within = |path: &str| folder.path().join("sys").join(path);
+    std::fs::create_dir_all(within("usr/bin")).unwrap();
+    std::fs::create_dir(within("lib")).unwrap();
+    for library in ["ld-linux-riscv64-lp64d.so.1", "libc.so.6"] {
+        std::fs::copy(format!("/usr/riscv64-linux-gnu/lib/{library}"), within("lib").join(library)).unwrap();
+    }
+    std::fs::rename(guest, within("usr/bin/names")).unwrap();
+    symlink("names", within("usr/bin/alias")).unwrap();
+    symlink("usr/bin", within("bin")).unwrap();
+    folder
+}
+
+/// A program looks for its files beside its own, by its name and by `/proc/self/exe`: that is its path in the guest's tree.
+#[test]
+fn a_program_below_a_grant_has_its_path_there_as_its_name() {
+    let folder = sysroot();
+    let host = folder.path().canonicalize().unwrap();
+    let expect = |options: &[&str], program: &str, names: &str| {
+        let mut run = plain(std::iter::once(&"run").chain(options));
+        let ended = Ended::from(run.current_dir(&host).arg(program).output().unwrap());
+        assert_eq!(ended.expect(0, &[]).stdout, format!("{names}\n"), "{options:?} {program}");
+    };
+    let absolute = |path: &str| host.join(path).to_str().unwrap().to_owned();
+    let (names, alias) =
+        ("/usr/bin/names /usr/bin/names /usr/bin/names", "/usr/bin/alias /usr/bin/alias /usr/bin/names");
+    expect(&["--sysroot", "sys"], "sys/usr/bin/names", names);
+    expect(&["--sysroot", "sys"], "./sys/lib/../bin/names", names);
+    expect(&["--sysroot", "sys"], "sys/usr/bin/alias", alias);
+    expect(&["--sysroot", &absolute("sys")], &absolute("sys/usr/bin/alias"), alias);
+    // By the innermost of what is granted, unless something else is granted in its place.
+    let inner = ["--sysroot", "sys", "--dir", "sys/usr/bin:/programs/"];
+    expect(&inner, "sys/usr/bin/names", "/programs/names /programs/names /programs/names");
+    let hidden = ["--sysroot", "sys", "--dir", "sys/lib:/usr"];
+    let as_given = "sys/usr/bin/names sys/usr/bin/names /sys/usr/bin/names";
+    expect(&hidden, "sys/usr/bin/names", as_given);
+    // What no grant reaches has the name that it was given.
+    let outside = folder.path().join("names");
+    std::fs::copy(folder.path().join("sys/usr/bin/names"), outside).unwrap();
+    expect(&["--sysroot", "sys"], "./names", "./names ./names /names");
+    expect(&["--sysroot", "sys"], "sys/../names", "sys/../names sys/../names /names");
 }

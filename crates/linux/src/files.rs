@@ -642,7 +642,7 @@ pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
         Node::Virtual(name) if name.look()?.kind == FileKind::Link => name.target()?,
         Node::Virtual(_) => return Err(Errno::INVAL.into()),
         Node::Own(Own::Link(target)) => target,
-        Node::Own(Own::Program) => call.linux.program_path().ok_or(Errno::NOENT)?.to_bytes(),
+        Node::Own(Own::Program) => call.linux.program_path(call.patience).ok_or(Errno::NOENT)?.to_bytes(),
         Node::Own(Own::Descriptor(number)) => {
             call.linux.descriptors.get(number).map_err(|_| Errno::NOENT)?.name(number)
         }

@@ -24,6 +24,19 @@ impl GuestPath {
         }
     }
 
+    /// Any path, taken from the root, without looking at what is there.
+    pub(crate) fn from_root(path: &[u8]) -> GuestPath {
+        let mut at = GuestPath::default();
+        for name in path.split(|&byte| byte == b'/') {
+            match name {
+                b"" | b"." => {}
+                b".." => drop(at.0.pop()),
+                name => at.0.push(OsStr::from_bytes(name).to_owned()),
+            }
+        }
+        at
+    }
+
     /// Its components.
     pub(crate) fn names(&self) -> &[OsString] {
         &self.0

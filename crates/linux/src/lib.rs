@@ -257,8 +257,9 @@ impl Linux {
         self.program.as_ref().ok_or(call::Stop::Errno(rustix::io::Errno::NOENT))
     }
 
-    /// The guest's name for it: its first argument, from the root if that is relative.
-    pub(crate) fn program_path(&self) -> Option<guest_path::GuestPath> {
+    /// Where the program's file is in the guest's tree: its first argument, with symbolic links followed if that is an
+    /// absolute path that is there, and from the root if it is relative.
+    pub(crate) fn program_path(&self, patience: call::Patience<'_>) -> Option<guest_path::GuestPath> {
         let name = self.args.first()?;
         guest_path::GuestPath::parse_absolute([b"/", &name[..]].concat())
     }

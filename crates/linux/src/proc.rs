@@ -113,7 +113,7 @@ fn system_stat(call: &Call<'_>) -> String {
 }
 
 fn maps(call: &Call<'_>) -> String {
-    let program = call.linux.program_path();
+    let program = call.linux.program_path(call.patience);
     let mut text = String::new();
     for region in call.memory.regions() {
         let Region { start, end, perm } = *region;

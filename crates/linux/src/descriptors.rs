@@ -215,6 +215,13 @@ impl Call<'_> {
         self.find(self.int(n), &path, follow)
     }
 
+    /// The same, where a file is made if there is none.
+    pub(crate) fn found_new_file(&self, n: usize, follow: bool) -> Result<Found, Stop> {
+        let path = self.path(n + 1)?;
+        let names = &self.linux.names;
+        names.resolve_new_file(&self.base(self.int(n), &path)?, &path, follow, self.patience)
+    }
+
     /// What the call makes, moves or removes by the path at the arguments from `n` on: its last name is never followed,
     /// even if slashes come behind it.
     pub(crate) fn found_name(&self, n: usize) -> Result<Found, Stop> {
@@ -227,9 +234,14 @@ impl Call<'_> {
 
     /// What `path`, relative to a directory, leads to.
     pub(crate) fn find(&self, directory: i32, path: &[u8], follow: bool) -> Result<Found, Stop> {
-        let names = &self.linux.names;
-        if path.first() == Some(&b'/') || directory == at::CURRENT_DIRECTORY {
-            return names.resolve(&names.current, path, follow, self.patience);
+        self.linux.names.resolve(&self.base(directory, path)?, path, follow, self.patience)
+    }
+
+    /// Where `path`, relative to a directory, begins.
+    fn base(&self, directory: i32, path: &[u8]) -> Result<GuestPath, Stop> {
+        match path.first() == Some(&b'/') || directory == at::CURRENT_DIRECTORY {
+            true => Ok(self.linux.names.current.clone()),
+            false => self.directory(directory),
         }
         names.resolve(&self.directory(directory)?, path, follow, self.patience)
     }

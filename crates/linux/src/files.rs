@@ -48,7 +48,10 @@ impl Call<'_> {
 }
 
 pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
+    // The others mean nothing with O_PATH.
+    const WITH_PATH: u32 = open::PATH | open::DIRECTORY | open::NO_FOLLOW | open::CLOSE_ON_EXEC;
     let flags = call.uint(2);
+    let flags = if flags & open::PATH != 0 { flags & WITH_PATH } else { flags };
     let thread = call.linux.threads.current().id;
     if let Some(fifo) = call.linux.pending_opens.remove(&thread) {
         if call.resumed.is_some() {
@@ -60,7 +63,13 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     }
     let follow =
         flags & open::NO_FOLLOW == 0 && flags & (open::CREATE | open::EXCLUSIVE) != open::CREATE | open::EXCLUSIVE;
-    let Found { path, node, must_be_directory, .. } = call.found(0, follow)?;
+    let makes_file = flags & open::CREATE != 0;
+    let found = if makes_file { call.found_new_file(0, follow)? } else { call.found(0, follow)? };
+    let Found { path, node, must_be_directory, .. } = found;
+    if makes_file && must_be_directory {
+        // It ended in dots, and is there.
+        return Err(if flags & open::EXCLUSIVE != 0 { Errno::EXIST } else { Errno::ISDIR }.into());
+    }
     call.linux.descriptors.check_free()?;
     if flags & open::TEMPORARY != 0 {
         if let Node::Memory(name) = &node {
@@ -670,6 +679,7 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
     }
     let kind = match found.node {
         Node::Virtual(name) => open_virtual(name, open::WRITE_ONLY, Mode::empty(), limit)?,
+        Node::Own(Own::Directory) => return Err(Errno::ISDIR.into()),
         _ => open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)?,
     };
     set_size(call, &kind, len)

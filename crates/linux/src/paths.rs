@@ -268,7 +268,7 @@ pub(crate) enum Node {
 pub(crate) struct Found {
     pub(crate) path: GuestPath,
     pub(crate) node: Node,
-    /// The path ended in a slash or dots: only a directory will do.
+    /// The path, or the target of a link that it ended in, ended in a slash or dots: only a directory will do.
     pub(crate) must_be_directory: bool,
     /// The path ended in `.` or `..`: there is no name to take away.
     pub(crate) ends_in_dots: bool,
@@ -366,12 +366,35 @@ impl Names {
         follow: bool,
         patience: Patience<'_>,
     ) -> Result<Found, Stop> {
+        self.walk(base, path, follow, false, patience)
+    }
+
+    /// The same for a file that is made if it is not there: `EISDIR` if a slash is behind its name, also where that is the
+    /// target of a link.
+    pub(crate) fn resolve_new_file(
+        &self,
+        base: &GuestPath,
+        path: &[u8],
+        follow: bool,
+        patience: Patience<'_>,
+    ) -> Result<Found, Stop> {
+        self.walk(base, path, follow, true, patience)
+    }
+
+    fn walk(
+        &self,
+        base: &GuestPath,
+        path: &[u8],
+        follow: bool,
+        makes_file: bool,
+        patience: Patience<'_>,
+    ) -> Result<Found, Stop> {
         if path.is_empty() {
             return Err(Errno::NOENT.into());
         }
-        let mut from_end = path.rsplit(|&byte| byte == b'/');
-        let must_be_directory = matches!(from_end.clone().next(), Some(b"" | b"." | b".."));
-        let ends_in_dots = matches!(from_end.find(|name| !name.is_empty()), Some(b"." | b".."));
+        let mut must_be_directory = is_directory_name(path);
+        let ends_in_dots =
+            matches!(path.rsplit(|&byte| byte == b'/').find(|name| !name.is_empty()), Some(b"." | b".."));
         let mut at = base.clone();
         let mut ahead = Vec::new();
         push_components(&mut at, &mut ahead, path);
@@ -393,6 +416,10 @@ impl Names {
                 _ => at.0.push(name),
             }
             let last = ahead.is_empty();
+            // The name is none of dots, so that there is a slash behind it.
+            if last && makes_file && must_be_directory {
+                return Err(Errno::ISDIR.into());
+            }
             if last && !follow && !must_be_directory {
                 break;
             }
@@ -408,6 +435,7 @@ impl Names {
                 Ok(Step::Link(_)) if links == MAX_LINKS => return Err(Errno::LOOP.into()),
                 Ok(Step::Link(target)) => {
                     links += 1;
+                    must_be_directory |= last && is_directory_name(&target);
                     at.0.pop();
                     if target.first() == Some(&b'/') {
                         opened = None;
@@ -596,6 +624,11 @@ fn step(node: &Node) -> Result<Step, Stop> {
         mode::SYMLINK => Step::Link(readlinkat(&seen.fd, c"", Vec::new())?.into_bytes()),
         _ => Step::Other,
     })
+}
+
+/// Whether a path, or a link's target, ends in a slash or dots, and so in a directory.
+fn is_directory_name(path: &[u8]) -> bool {
+    matches!(path.rsplit(|&byte| byte == b'/').next(), Some(b"" | b"." | b".."))
 }
 
 /// Puts a path's components onto the stack of those still to be walked.

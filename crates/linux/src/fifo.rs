@@ -110,6 +110,10 @@ impl Fifo {
         self.writes.open(attempt, self.reads.opened, || opened(&self.pipe).writer(), Writer::is_hung_up)
     }
 
+    pub(crate) fn pipe(&self) -> &Pipe {
+        &self.pipe
+    }
+
     /// The threads that wait.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u32> {
         self.reads.waiting.keys().chain(self.writes.waiting.keys()).copied()

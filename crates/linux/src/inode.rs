@@ -146,7 +146,17 @@ impl Inode {
         space.reserve(counted)?;
         let number = number.unwrap_or_else(|| space.next_number());
         let state = State { permissions, accessed: now, modified: now, changed: now, counted, ..State::of(content) };
-        Ok(Arc::new(Inode { number, space: space.clone(), state: Mutex::new(state) }))
+        let inode = Arc::new(Inode { number, space: space.clone(), state: Mutex::new(state) });
+        if let Content::Fifo(fifo) = &inode.lock().content {
+            let owner: Arc<pipes::Owner> = inode.clone();
+            fifo.pipe().set_fifo(Arc::downgrade(&owner));
+        }
+        Ok(inode)
+    }
+
+    /// The FIFO that a pipe belongs to.
+    pub(crate) fn of_pipe(pipe: &pipes::Pipe) -> Option<Arc<Inode>> {
+        pipe.fifo()?.downcast().ok()
     }
 
     /// A directory that is always there, and counts for nothing.

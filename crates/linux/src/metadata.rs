@@ -40,7 +40,7 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
             changeable(file)?;
             rustix::fs::fchmod(&file.fd, mode)?;
         }
-        _ => return Err(Errno::PERM.into()),
+        kind => kind.fifo().ok_or(Errno::PERM)?.set_permissions(mode, call.real_time()),
     }
     Ok(0)
 }
@@ -177,7 +177,7 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
                 let found = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
                 set_times(&found.host()?.changeable()?, &times)?;
             }
-            _ => return Err(Errno::PERM.into()),
+            kind => set_in_memory(call, [accessed, modified])(&*kind.fifo().ok_or(Errno::PERM)?),
         }
         return Ok(0);
     }

@@ -116,11 +116,24 @@ pub(crate) struct OpenFile {
     kept: AtomicUsize,
     /// Which of the three standard streams it is, if it is one.
     pub(crate) standard: Option<u8>,
+    /// The FIFO that it is an end of, which stays while this is open.
+    _fifo: Option<Arc<Inode>>,
 }
 
 impl fmt::Debug for OpenFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenFile").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Kind {
+    /// The FIFO that this is an end of.
+    pub(crate) fn fifo(&self) -> Option<Arc<Inode>> {
+        match self {
+            Kind::PipeReader(end) => Inode::of_pipe(end.pipe()),
+            Kind::PipeWriter(end) => Inode::of_pipe(end.pipe()),
+            _ => None,
+        }
     }
 }
 
@@ -132,7 +145,8 @@ impl OpenFile {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let status = AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE));
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        OpenFile { kind, status, number, activity: AtomicU64::new(0), kept: AtomicUsize::new(0), standard: None }
+        let (activity, kept, _fifo) = (AtomicU64::new(0), AtomicUsize::new(0), kind.fifo());
+        OpenFile { kind, status, number, activity, kept, standard: None, _fifo }
     }
 
     /// Standard stream `number`, 0 to 2.

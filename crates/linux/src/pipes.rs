@@ -1,8 +1,9 @@
 //! Pipes within a machine.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::io::Errno;
 
@@ -36,7 +37,22 @@ struct Shared {
     /// Count what has been done at each end.
     written: AtomicU64,
     taken: AtomicU64,
+    fifo: Mutex<Option<Weak<Owner>>>,
+    capacity: Capacity,
 }
+
+/// How many bytes a pipe takes now.
+#[derive(Debug)]
+struct Capacity(AtomicUsize);
+
+impl Default for Capacity {
+    fn default() -> Capacity {
+        Capacity(AtomicUsize::new(CAPACITY))
+    }
+}
+
+/// What has the names of a FIFO: an inode, which this file knows nothing of.
+pub(crate) type Owner = dyn Any + Send + Sync;
 
 /// A pipe, which its ends share.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +86,16 @@ impl Pipe {
     /// One that no descriptor has: it does not count.
     pub(crate) fn kept_writer(&self) -> Writer {
         Writer(self.clone(), AtomicBool::new(false))
+    }
+
+    /// Makes it the pipe of a FIFO.
+    pub(crate) fn set_fifo(&self, fifo: Weak<Owner>) {
+        *self.0.fifo.lock().unwrap_or_else(PoisonError::into_inner) = Some(fifo);
+    }
+
+    /// The FIFO that it is the pipe of, as long as that has a name or something else keeps it.
+    pub(crate) fn fifo(&self) -> Option<Arc<Owner>> {
+        self.0.fifo.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
     /// The bytes that have been written and not been read.

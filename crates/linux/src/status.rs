@@ -147,9 +147,11 @@ impl Status {
             Kind::Memory(file) => Status::of_inode(&file.inode).numbered(&file.path),
             Kind::Virtual(file) => Status::of_virtual(&file.name, &file.status()?),
             Kind::Stream(stream) => rustix::fs::fstat(stream.fd)?.into(),
-            Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
-                Status::of_mode(mode::FIFO | 0o600)
-            }
+            Kind::PipeReader(_) | Kind::PipeWriter(_) => match file.kind.fifo() {
+                Some(fifo) => Status::of_inode(&fifo),
+                None => Status::of_mode(mode::FIFO | 0o600),
+            },
+            Kind::Reader(_) | Kind::Writer(_) => Status::of_mode(mode::FIFO | 0o600),
             Kind::Socket(_) => Status::of_mode(mode::SOCKET | 0o777),
             Kind::Event(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Epoll(_) | Kind::Process => {
                 Status::of_mode(0o600)
@@ -356,6 +358,7 @@ pub(crate) fn fstatfs(call: &mut Call<'_>) -> Outcome {
             statfs_of_tree(&call.linux.names.tree.space)
         }
         Kind::Memory(file) if file.origin == Origin::Guest => statfs_of_tree(&call.linux.names.tree.space),
+        kind if kind.fifo().is_some() => statfs_of_tree(&call.linux.names.tree.space),
         Kind::Directory(Directory { place: DirectoryPlace::Host(fd, _), .. }) => statfs_of(Some(fd.as_fd()))?,
         _ => statfs_of(None)?,
     };

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "show.h"
@@ -89,6 +90,16 @@ static void renamed(void) {
     pthread_join(thread, NULL);
 }
 
+// An open end has the status of its name.
+static void same(const char *name, int fd) {
+    struct stat named, opened;
+    struct statfs system;
+    SHOW(lstat(name, &named));
+    SHOW(fstat(fd, &opened));
+    printf("same: %d, mode %o, links %d, size %ld, type %lx\n", !memcmp(&named, &opened, sizeof named), opened.st_mode,
+        (int)opened.st_nlink, opened.st_size, fstatfs(fd, &system) ? 0 : (long)system.f_type);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) mkdir(argv[1], 0755);
     if (argc < 2 || chdir(argv[1]) != 0) return 1;
@@ -126,11 +137,18 @@ int main(int argc, char **argv) {
     SHOW(write(writer, "abc", 3));
     struct pollfd asked = {.fd = reader, .events = POLLIN};
     SHOW(poll(&asked, 1, 0));
+    same("fifo", reader);
+    same("fifo", writer);
+    SHOW(fchmod(reader, 0600));
+    same("fifo", writer);
+    SHOW(futimens(writer, (struct timespec[]){{5, 0}, {6, 7}}));
+    same("fifo", reader);
     SHOW(rename("fifo", "moved"));
+    same("moved", reader);
     SHOW(unlink("moved"));
     SHOW(read(reader, from_reader, 5));
     SHOW(fstat(reader, &st));
-    printf("a FIFO: %d\n", S_ISFIFO(st.st_mode));
+    printf("a FIFO: %d, mode %o, links %d\n", S_ISFIFO(st.st_mode), st.st_mode, (int)st.st_nlink);
     SHOW(lseek(reader, 0, SEEK_SET));
     SHOW(close(writer));
     SHOW(read(reader, from_reader, 5));

@@ -182,7 +182,9 @@ pub(crate) mod mode {
     pub(crate) const SYMLINK: u32 = 0o120000;
     pub(crate) const SOCKET: u32 = 0o140000;
     /// The bits that guests may set: neither set-user-ID nor set-group-ID, which would take effect on the host.
-    pub(crate) const PERMISSIONS: u32 = 0o777;
+    pub(crate) const PERMISSIONS: u32 = 0o1777;
+    /// All bits but those of the type.
+    pub(crate) const ALL_PERMISSIONS: u32 = 0o7777;
     /// What a user may do, as calls of `access` name it.
     pub(crate) const READ: u32 = 4;
     pub(crate) const WRITE: u32 = 2;

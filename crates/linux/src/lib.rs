@@ -49,6 +49,8 @@
 //!   are only remembered.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened
+//! - The bits for set-user-ID and set-group-ID of modes are left out, since they would take effect on the host, in the guest's
+//!   own files, too. Files that have them lose them by `chmod`.
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
 //!   [`DirOptions`] say so; symbolic links that would lead out of a granted directory cannot be
 //!   made (`EPERM`). [`Builder::dir`] has the rules, and a [`Builder::log`] names what is refused.

@@ -120,7 +120,7 @@ impl Call<'_> {
             _ if found.must_be_directory => Err(Errno::NOENT.into()),
             _ if local.has_name() => Err(Errno::INVAL.into()),
             Node::Memory(file) => {
-                let permissions = mode::PERMISSIONS & !self.linux.process.umask;
+                let permissions = 0o777 & !self.linux.process.umask;
                 let inode = file.make(Content::Socket, permissions, self.real_time())?;
                 local.bind(name, Place::File(inode));
                 Ok(())

@@ -83,7 +83,7 @@ impl Status {
         Status {
             device,
             inode,
-            mode: status.kind.mode() | status.permissions & mode::PERMISSIONS,
+            mode: status.kind.mode() | status.permissions & mode::ALL_PERMISSIONS,
             links: status.links,
             size: if status.kind == FileKind::Directory { 0 } else { size },
             blocks: status.len.div_ceil(512).min(i64::MAX as u64) as i64,

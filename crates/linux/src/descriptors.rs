@@ -243,7 +243,6 @@ impl Call<'_> {
             true => Ok(self.linux.names.current.clone()),
             false => self.directory(directory),
         }
-        names.resolve(&self.directory(directory)?, path, follow, self.patience)
     }
 
     /// The path of an open directory.
@@ -356,14 +355,17 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         }
         F_GETFL => Ok(slot.file.status().into()),
         F_SETFL => slot.file.set_status(argument).map(|()| 0),
-        F_SETPIPE_SZ | F_GETPIPE_SZ => match slot.file.kind {
-            Kind::PipeReader(_) | Kind::PipeWriter(_) => match argument as usize {
-                wanted if command == F_SETPIPE_SZ && wanted > pipes::CAPACITY => Err(Errno::PERM.into()),
-                // More than is asked for is allowed.
-                _ => Ok(pipes::CAPACITY as u64),
-            },
-            _ => Err(Errno::BADF.into()),
-        },
+        F_SETPIPE_SZ | F_GETPIPE_SZ => {
+            let pipe = match &slot.file.kind {
+                Kind::PipeReader(end) => end.pipe(),
+                Kind::PipeWriter(end) => end.pipe(),
+                _ => return Err(Errno::BADF.into()),
+            };
+            match command {
+                F_SETPIPE_SZ => Ok(pipe.set_capacity(argument as usize)? as u64),
+                _ => Ok(pipe.capacity() as u64),
+            }
+        }
         F_ADD_SEALS => memfd::add_seals(&slot.file.clone(), argument, &call.linux.mappings),
         F_GET_SEALS => memfd::seals(&slot.file),
         command => locks::control(call, command),

@@ -31,6 +31,7 @@
 //!   ones (`AF_UNIX`) within the guest, whose names are abstract or in its private files. Messages between these have 65,532
 //!   bytes at most, and descriptors of anything but such sockets. An IPv6 socket has nothing to do with IPv4. A UDP socket
 //!   that was not bound to a granted port hears only those that it may send to.
+//! - Pipes hold 64 KiB at most (`F_SETPIPE_SZ`), and as much again in a guest that goes on from a snapshot.
 //! - The timeout of `recvmmsg` also ends a wait for the next message.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
@@ -48,9 +49,9 @@
 //! - A guest may lower its own limits (`setrlimit`). Those on descriptors and on the sizes of files hold from then on; others
 //!   are only remembered.
 //! - The user is number 1000, in group 1000, and owns every file.
-//! - Files that are neither regular files nor directories nor symbolic links cannot be opened
 //! - The bits for set-user-ID and set-group-ID of modes are left out, since they would take effect on the host, in the guest's
 //!   own files, too. Files that have them lose them by `chmod`.
+//! - Files that are neither regular files nor directories nor symbolic links cannot be opened
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
 //!   [`DirOptions`] say so; symbolic links that would lead out of a granted directory cannot be
 //!   made (`EPERM`). [`Builder::dir`] has the rules, and a [`Builder::log`] names what is refused.
@@ -263,7 +264,12 @@ impl Linux {
     /// absolute path that is there, and from the root if it is relative.
     pub(crate) fn program_path(&self, patience: call::Patience<'_>) -> Option<guest_path::GuestPath> {
         let name = self.args.first()?;
-        guest_path::GuestPath::parse_absolute([b"/", &name[..]].concat())
+        if name.starts_with(b"/")
+            && let Ok(found) = self.names.resolve(&guest_path::GuestPath::default(), name, true, patience)
+        {
+            return Some(found.path);
+        }
+        Some(guest_path::GuestPath::from_root(name))
     }
 
     pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {

@@ -103,9 +103,30 @@ impl Pipe {
         self.bytes().iter().copied().collect()
     }
 
-    /// Replaces these.
+    /// Bytes that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity.0.load(Ordering::Relaxed)
+    }
+
+    /// Makes it take so many bytes, rounded up to pages and a power of two; how many that are. `EPERM` for more than pipes
+    /// have, `EBUSY` if it holds more.
+    pub(crate) fn set_capacity(&self, bytes: usize) -> Result<usize, Errno> {
+        if bytes > CAPACITY {
+            return Err(Errno::PERM);
+        }
+        let bytes = bytes.max(ATOMIC).next_power_of_two();
+        if self.bytes().len() > bytes {
+            return Err(Errno::BUSY);
+        }
+        self.0.capacity.0.store(bytes, Ordering::Relaxed);
+        self.0.taken.fetch_add(1, Ordering::Relaxed);
+        Ok(bytes)
+    }
+
+    /// Replaces these. It takes as many bytes as new pipes do from then on.
     pub(crate) fn fill(&self, bytes: &[u8]) {
         self.rights().clear();
+        self.0.capacity.0.store(CAPACITY, Ordering::Relaxed);
         *self.bytes() = bytes.iter().copied().collect();
     }
 
@@ -363,7 +384,7 @@ impl Writer {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.bytes().len() + ATOMIC <= CAPACITY
+        self.0.bytes().len() + ATOMIC <= self.0.capacity()
     }
 
     pub(crate) fn write(&self, from: &[u8], blocking: bool) -> Result<usize, Stop> {
@@ -386,7 +407,7 @@ impl Writer {
     /// Writes what there is room for; `EAGAIN` without room.
     pub(crate) fn write_available(&self, from: &[u8]) -> Result<usize, Errno> {
         let mut bytes = self.0.bytes();
-        let room = CAPACITY.saturating_sub(bytes.len());
+        let room = self.0.capacity().saturating_sub(bytes.len());
         let len = room.min(from.len());
         // Few bytes are written at once, or not at all.
         if len < from.len().min(ATOMIC) {

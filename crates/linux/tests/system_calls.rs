@@ -39,6 +39,28 @@ fn private_files() {
     }
 }
 
+/// Slashes behind names and in links' targets, the sticky bit, sizes of pipes.
+#[test]
+fn names_end_in_slashes_and_modes_have_a_sticky_bit() {
+    let program = gcc("slashes.c", STATIC);
+    compare_in_directory(&program, "");
+    compare_in_private(&program, "/tmp/private");
+}
+
+/// Which would take effect on the host.
+#[test]
+fn modes_have_no_bits_that_give_rights_away() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let private = run(&gcc("powers.c", STATIC), "", Linux::builder().args(["powers", "/tmp"]));
+    let builder = Linux::builder().args(["powers", "/data"]).dir(folder.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let granted = run(&gcc("powers.c", STATIC), "", builder);
+    let expected = "mkdir 1755\nopen 1644\nmknod 1644\nchmod 1711\nfchmod 1700\n";
+    assert_eq!((&*private.stdout, &*granted.stdout), (expected, expected));
+    let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(["directory", "made", "opened"].map(mode), [0o1755, 0o1644, 0o1700]);
+}
+
 #[test]
 fn files_without_names() {
     let program = gcc("memfd.c", STATIC);

@@ -34,6 +34,9 @@ const FOLDERS: [&str; 7] = [
     "/usr/lib",
     "/usr/local/lib",
 ];
+/// The C library that loads another one by itself, for `pthread_exit` and `backtrace`; without it, a program aborts there.
+const GLIBC: &str = "libc.so.6";
+const LOADED_BY_GLIBC: &str = "libgcc_s.so.1";
 /// The most files that are joined.
 const MAX_LIBRARIES: usize = 512;
 /// The most names of libraries that are looked for.
@@ -142,6 +145,10 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
         }
         let in_tree = tree.find(&name, run_path.as_deref());
         let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
+    // Before what is needed, so that it is looked at last.
+    if main.needed().iter().any(|name| name == GLIBC) {
+        ahead.push((LOADED_BY_GLIBC.to_owned(), None));
+    }
         let Some(file) = in_tree.map_err(too_large)? else {
             // The dynamic linker says of one that the program needs, and would not of one that it may load later.
             if libraries.contains(&name) {

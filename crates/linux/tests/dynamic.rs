@@ -229,6 +229,43 @@ fn snapshots_go_on() {
     assert_eq!(before + &text(&stdout), expected);
 }
 
+/// glibc loads a library by itself where a thread ends; that is joined with every program that has glibc.
+#[test]
+fn threads_end_in_programs_that_name_no_library() {
+    let program = gcc("ends_thread.c", &["-O2", "-Wall"]);
+    let expected = Command::new("qemu-riscv64").args(["-L", SYSROOT]).arg(&program).output().unwrap();
+    let builder = || Linux::builder().dir(SYSROOT, "/", DirAccess::ReadOnly).unwrap().args(["program"]);
+    let joined = builder().join(std::fs::read(&program).unwrap(), &[]).unwrap().unwrap();
+    let (mut machine, stdout) = machine(&Config::new(), &joined, builder());
+    assert_eq!((machine.run().unwrap(), text(&stdout).as_bytes()), (0, &expected.stdout[..]));
+    assert_eq!(expected.stdout, b"frames\nended\n");
+}
+
+/// Before any of them is read as a whole.
+#[test]
+fn a_folder_of_too_many_libraries_is_named() {
+    let folder = folder();
+    let (library, many) = (folder.path().join("liblate.so"), folder.path().join("many"));
+    std::fs::create_dir(&many).unwrap();
+    let join = || {
+        let program = std::fs::read(folder.path().join("dynamic")).unwrap();
+        builder(folder.path()).join(program, &["/opt/many".to_owned()])
+    };
+    // Other names of a file do not count, nor do files that are no libraries.
+    for n in 0..600 {
+        std::fs::hard_link(&library, many.join(format!("lib{n}.so"))).unwrap();
+        std::fs::write(many.join(format!("text{n}.so")), "GROUP ( libc.so.6 )").unwrap();
+    }
+    assert!(join().unwrap().is_some());
+    for n in 0..600 {
+        std::fs::write(many.join(format!("other{n}.so.1")), b"\x7fELF, and no more").unwrap();
+    }
+    let error = join().unwrap_err().to_string();
+    let expected = "cannot link dynamically: /opt/many: there are 601 libraries in it, of which at most 512 can be joined: \
+                    name those that the program loads";
+    assert_eq!(error, expected);
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let folder = folder();

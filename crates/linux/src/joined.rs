@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use riverrun::image::{DynamicObject, JoinedProgram, LoadError};
+use riverrun::image::{DynamicObject, Image, JoinedProgram, LoadError};
 use riverrun::{Memory, PAGE_SIZE, Perm};
 use rustix::fs::{Dir, FileType, Mode};
 use rustix::io::Errno;
@@ -128,9 +128,26 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     let run_path = |object: &DynamicObject| object.run_path().map(str::to_owned);
     let mut ahead: Vec<(String, Option<String>)> = vec![];
     for name in libraries {
-        let in_folder =
-            tree.libraries_in(name).map_err(|errno| Error::Join { path: name.clone(), reason: errno.to_string() })?;
+        let cannot = |reason| Error::Join { path: name.clone(), reason };
+        let in_folder = tree.libraries_in(name).map_err(|errno| match errno {
+            Errno::TOOBIG => {
+                cannot(format!("there are more than {MAX_NAMES} files in it: name the libraries themselves"))
+            }
+            errno => cannot(errno.to_string()),
+        })?;
+        let count = in_folder.as_deref().map_or(0, |inside| tree.count(inside));
+        if count > MAX_LIBRARIES {
+            let reason = format!(
+                "there are {count} libraries in it, of which at most {MAX_LIBRARIES} can be joined: \
+                 name those that the program loads"
+            );
+            return Err(cannot(reason));
+        }
         ahead.extend(in_folder.unwrap_or_else(|| vec![name.clone()]).into_iter().map(|name| (name, run_path(&main))));
+    }
+    // Before what is needed, so that it is looked at last.
+    if main.needed().iter().any(|name| name == GLIBC) {
+        ahead.push((LOADED_BY_GLIBC.to_owned(), None));
     }
     let needs = |object: &DynamicObject| {
         object.needed().iter().rev().map(|name| (name.clone(), run_path(object))).collect::<Vec<_>>()
@@ -141,14 +158,11 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
             continue;
         }
         if seen.len() > MAX_NAMES || found.len() == MAX_LIBRARIES {
-            return Err(cannot(format!("the program needs more than {MAX_LIBRARIES} libraries")));
+            let reason = format!("it needs more than {MAX_LIBRARIES} libraries, with those that were named");
+            return Err(Error::Join { path: "the program".to_owned(), reason });
         }
         let in_tree = tree.find(&name, run_path.as_deref());
         let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
-    // Before what is needed, so that it is looked at last.
-    if main.needed().iter().any(|name| name == GLIBC) {
-        ahead.push((LOADED_BY_GLIBC.to_owned(), None));
-    }
         let Some(file) = in_tree.map_err(too_large)? else {
             // The dynamic linker says of one that the program needs, and would not of one that it may load later.
             if libraries.contains(&name) {
@@ -238,6 +252,22 @@ impl Tree<'_> {
         }
         found.sort();
         Ok(Some(found))
+    }
+
+    /// How many files of these names are libraries, which may have several names. Reads no more of them than it must.
+    fn count(&self, names: &[String]) -> usize {
+        if names.len() <= MAX_LIBRARIES {
+            return names.len();
+        }
+        let mut ids = vec![];
+        for name in names {
+            let Ok(kind) = self.open(name) else { continue };
+            let file = OpenFile::new(kind, 0);
+            let mut head = [0; Image::MAGIC.len()];
+            let is_library = read_whole(&file, &mut head, 0) == Ok(head.len()) && head == Image::MAGIC;
+            ids.extend(FileId::of(&file.kind).filter(|id| is_library && !ids.contains(id)));
+        }
+        ids.len()
     }
 
     /// Opens what has this path.

@@ -16,6 +16,7 @@ mod new;
 mod options;
 mod report;
 mod run;
+mod script;
 mod snapshot;
 mod steps;
 mod values;

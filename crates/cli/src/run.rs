@@ -33,12 +33,8 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) fn new(options: &RunOptions) -> Result<Prepared> {
         let engine = Engine::new(&config(options))?;
-        let joined = join(options)?;
-        let program = match &joined {
-            Some(joined) => Program::new(&engine, joined.bytes())
-                .map_err(|error| format!("{}: {error}", options.program().display()))?,
-            None => load(&engine, options.program())?,
-        };
+        let (program, joined) =
+            join_or_load(&engine, options).map_err(|error| crate::script::advice(options).map_or(error, Into::into))?;
         for warning in program.warnings() {
             report::complain(format_args!("{}: {warning}", options.program().display()));
         }
@@ -71,6 +67,18 @@ impl Prepared {
         let linux = builder.restore_from(&snapshot).map_err(|error| named(&error))?;
         Ok(self.linker.instantiate_from(&snapshot, linux).map_err(|error| named(&error))?)
     }
+}
+
+/// The program, with what it was joined with if it is dynamically linked.
+fn join_or_load(engine: &Engine, options: &RunOptions) -> Result<(Program, Option<Joined>)> {
+    let joined = join(options)?;
+    let program = match &joined {
+        Some(joined) => {
+            Program::new(engine, joined.bytes()).map_err(|error| format!("{}: {error}", options.program().display()))?
+        }
+        None => load(engine, options.program())?,
+    };
+    Ok((program, joined))
 }
 
 /// The program with the dynamic linker and the libraries in `--sysroot`, if it is dynamically linked.

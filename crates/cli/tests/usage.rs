@@ -296,3 +296,18 @@ fn nobody_need_listen() {
         assert_eq!(child.wait().unwrap().code(), Some(status));
     }
 }
+
+#[test]
+fn scripts_are_told_to_be_run_by_their_interpreter() {
+    let folder = Folder::new();
+    let script = folder.file("script.py", "#!/usr/bin/env -S python3 -u\nprint(1)\n");
+    let says = "script.py: it is a script, whose interpreter is \"/usr/bin/env -S python3 -u\"";
+    riverrun(args!["run", &script]).expect(125, &[says, "run --dir FOLDER:/script:ro INTERPRETER /script/script.py"]);
+    let sysroot = format!("--sysroot={}/", folder.path().display());
+    let run = format!("/usr/bin/python3 /{}", "script.py");
+    riverrun(args!["run", sysroot, &script]).expect(125, &[says, "riverrun run --sysroot ", &run]);
+    let grant = format!("--dir={}:/data", folder.path().display());
+    riverrun(args!["run", grant, &script]).expect(125, &[says, "run INTERPRETER /data/script.py"]);
+    let other = riverrun(args!["run", folder.file("text", "#")]);
+    assert!(!other.expect(125, &["not an ELF file"]).stderr.contains("script"));
+}

@@ -4,12 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use lang_c::ast::{
-    self, ArraySize, Constant, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, Ellipsis,
-    Expression, IntegerBase, PointerQualifier, SpecifierQualifier, StorageClassSpecifier, StructDeclaration,
-    StructKind, TypeQualifier, TypeSpecifier, UnaryOperator,
+    self, ArraySize, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, Ellipsis, Expression,
+    PointerQualifier, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind, TypeName,
+    TypeQualifier, TypeSpecifier,
 };
 use lang_c::span::Node;
 
+use crate::constant::Constant;
 use crate::error::Problem;
 use crate::names;
 use crate::reserved;
@@ -43,8 +44,10 @@ pub(crate) struct Types {
     named: HashMap<String, Type>,
     /// `struct x` to its type.
     tags: HashMap<String, Type>,
-    /// The constants of enums.
+    /// The names of the constants of enums.
     constants: Scope,
+    /// The constants of enums.
+    pub(crate) values: HashMap<String, Constant>,
     /// The names of structs, unions and enums without their keywords, as C++ and generated code have them.
     written: Scope,
     /// The structs and unions whose fields have been declared.
@@ -53,7 +56,7 @@ pub(crate) struct Types {
     pub(crate) records: Vec<Arc<Record>>,
 }
 
-type Result<T> = std::result::Result<T, Problem>;
+pub(crate) type Result<T> = std::result::Result<T, Problem>;
 
 /// A type, and whether it is const.
 struct Qualified(Type, bool);
@@ -68,6 +71,7 @@ impl Types {
             named: STANDARD.iter().map(standard).collect(),
             tags: HashMap::new(),
             constants: Scope::new("enum constant"),
+            values: HashMap::new(),
             written: Scope::new("type"),
             defined: BTreeSet::new(),
             records: Vec::new(),
@@ -285,7 +289,7 @@ impl Types {
                     Qualified(Type::Pointer(Box::new(inner), constant), is_const_pointer(text, qualifiers)?)
                 }
                 DerivedDeclarator::Array(array) => {
-                    Qualified(Type::Array(Box::new(inner), length(text, &array.node.size)?), constant)
+                    Qualified(Type::Array(Box::new(inner), self.length(text, &array.node.size)?), constant)
                 }
                 DerivedDeclarator::Function(function) => {
                     let parameters = self.parameters(text, &function.node)?;
@@ -304,6 +308,40 @@ impl Types {
             };
         }
         Ok(ty)
+    }
+
+    /// The length of an array, if it is a number.
+    fn length(&mut self, text: &str, size: &ArraySize) -> Result<Option<u64>> {
+        let expression = match size {
+            ArraySize::Unknown | ArraySize::VariableUnknown => return Ok(None),
+            ArraySize::VariableExpression(expression) | ArraySize::StaticExpression(expression) => &expression.node,
+        };
+        match expression {
+            // Another parameter, for the reader.
+            Expression::Identifier(name) if !self.values.contains_key(&name.node.name) => Ok(None),
+            expression => match self.constant(text, expression)?.value {
+                length @ 1..=0xffff_ffff => Ok(Some(length as u64)),
+                _ => Err(unsupported(format!("the length of an array in `{text}`"), "write a number above zero")),
+            },
+        }
+    }
+
+    /// The type of a cast or of `sizeof`.
+    pub(crate) fn type_name(&mut self, text: &str, name: &TypeName) -> Result<Type> {
+        let specifiers = Specifiers::of_field(text, &name.specifiers)?;
+        let base = Qualified(self.base(text, &specifiers, Defining::No)?, specifiers.constant);
+        match &name.declarator {
+            None => Ok(base.0),
+            Some(declarator) => Ok(self.declared(text, base, &declarator.node)?.1.0),
+        }
+    }
+
+    /// Adds the name of a constant.
+    pub(crate) fn add_constant(&mut self, name: &str) -> Result<()> {
+        if self.named.contains_key(name) {
+            return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
+        }
+        self.constants.add(name, &[name.to_owned()])
     }
 
     /// The type that specifiers name, or define.
@@ -418,19 +456,7 @@ impl Types {
         if matches!(defining, Defining::No) {
             return Err(unsupported(format!("an enum is defined in `{text}`"), "define it under \"typedef\""));
         }
-        for enumerator in &kind.enumerators {
-            let name = &enumerator.node.identifier.node.name;
-            reserved::check_global(name)?;
-            if self.named.contains_key(name) {
-                return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
-            }
-            self.constants.add(name, std::slice::from_ref(name))?;
-        }
-        // Compilers make an enum unsigned unless a value is negative.
-        let is_negative = |value: &Expression| matches!(value, Expression::UnaryOperator(unary) if unary.node.operator.node == UnaryOperator::Minus);
-        let values = kind.enumerators.iter().filter_map(|enumerator| enumerator.node.expression.as_ref());
-        let signed = values.into_iter().any(|value| is_negative(&value.node));
-        let ty = Type::Scalar(if signed { Scalar::I32 } else { Scalar::U32 });
+        let ty = Type::Scalar(self.enumerators(text, kind)?);
         Ok(match tag {
             Some(tag) => {
                 self.write(&tag)?;
@@ -543,35 +569,6 @@ fn counted_by(declarator: &Declarator) -> Option<String> {
     }
 }
 
-/// The length of an array, if it is a number.
-fn length(text: &str, size: &ArraySize) -> Result<Option<u64>> {
-    let expression = match size {
-        ArraySize::Unknown | ArraySize::VariableUnknown => return Ok(None),
-        ArraySize::VariableExpression(expression) | ArraySize::StaticExpression(expression) => &expression.node,
-    };
-    let number = match expression {
-        // Another parameter, for the reader.
-        Expression::Identifier(_) => return Ok(None),
-        Expression::Constant(constant) => match &constant.node {
-            Constant::Integer(integer) => {
-                let radix = match integer.base {
-                    IntegerBase::Decimal => 10,
-                    IntegerBase::Octal => 8,
-                    IntegerBase::Hexadecimal => 16,
-                    IntegerBase::Binary => 2,
-                };
-                u64::from_str_radix(&integer.number, radix).ok()
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    match number {
-        Some(length @ 1..=0xffff_ffff) => Ok(Some(length)),
-        _ => Err(unsupported(format!("the length of an array in `{text}`"), "write a number above zero")),
-    }
-}
-
 fn attribute(text: &str) -> Problem {
     unsupported(
         format!("an attribute in `{text}`"),
@@ -579,6 +576,6 @@ fn attribute(text: &str) -> Problem {
     )
 }
 
-fn unsupported(what: String, instead: &'static str) -> Problem {
+pub(crate) fn unsupported(what: String, instead: &'static str) -> Problem {
     Problem::Unsupported { what, instead }
 }

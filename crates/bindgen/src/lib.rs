@@ -53,6 +53,7 @@
 
 mod abi;
 mod cargo;
+mod constant;
 mod declaration;
 mod description;
 mod error;

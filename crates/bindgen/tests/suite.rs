@@ -2,6 +2,7 @@
 
 mod common;
 
+mod enums;
 mod errors;
 mod goldens;
 mod guests;

@@ -161,7 +161,7 @@ template <size_t size> struct Text {
 /* Writes `i32 (f32, ptr)`. */
 template <class Result, class... Parameters> struct Writer {
     Text<32 + 16 * sizeof...(Parameters)> text{};
-    /* Registers that are taken. */
+    /* Registers that are taken, 8 of each kind at most: what is behind them is on the stack. */
     int integers = 0, floats = 0;
     const char *separator = "";
 
@@ -171,6 +171,8 @@ template <class Result, class... Parameters> struct Writer {
         text.add(name);
         separator = ", ";
     }
+
+    constexpr void take_integer() { integers += integers < 8; }
 
     template <class T> constexpr void add_type()
     {
@@ -188,12 +190,14 @@ template <class Result, class... Parameters> struct Writer {
                 floats += P::floats;
                 integers += others;
             } else {
-                for (int word = 0; word < P::words; word++, integers++)
+                for (int word = 0; word < P::words; word++, take_integer())
                     add("u64");
             }
         } else {
-            if constexpr (!same<T, void>)
-                (same<T, float> || same<T, double>) && floats < 8 ? floats++ : integers++;
+            if constexpr (same<T, float> || same<T, double>)
+                floats < 8 ? (void)floats++ : take_integer();
+            else if constexpr (!same<T, void>)
+                take_integer();
             add(Name<T>::text);
         }
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod crowds;
 mod enums;
 mod errors;
 mod goldens;

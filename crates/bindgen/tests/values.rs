@@ -305,6 +305,10 @@ fn call_by_value(machine: &mut Machine<Host>) {
     let expected = 28.0 - 15.0 + 150.0 - 4.0 - 3000.0 + 0.5;
     assert_eq!(crowded.call(machine, all).unwrap(), expected);
 
+    type Behind = (i64, i64, i64, i64, i64, i64, i64, i64, i64, Point, Mixed);
+    let behind = machine.func::<Behind, f64>("behind").unwrap();
+    assert_eq!(behind.call(machine, (1, 2, 3, 4, 5, 6, 7, 8, 9, point, mixed(0.5, -8))).unwrap(), 45.0 - 15.0 - 4.0);
+
     let error = machine.func::<(Pair,), Vector>("swapped").unwrap_err().to_string();
     assert!(error.contains("swapped as `{f32, f32} (f32, f32)`"), "{error}");
     assert!(error.contains("the host calls it as `{u64, u64} (f32, f32)`"), "{error}");

@@ -309,8 +309,10 @@ impl<const SIZE: usize> Text<SIZE> {
     const fn piece(self, scalar: Scalar, taken: Taken) -> (Text<SIZE>, Taken) {
         let Taken { integers, floats, names } = taken;
         let in_float = matches!(scalar.kind, Kind::Float) && floats < REGISTERS;
+        // The others are on the stack.
+        let in_integer = !in_float && integers < REGISTERS;
         let taken =
-            Taken { integers: integers + !in_float as usize, floats: floats + in_float as usize, names: names + 1 };
+            Taken { integers: integers + in_integer as usize, floats: floats + in_float as usize, names: names + 1 };
         (self.add(if names > 0 { ", " } else { "" }).add(scalar.name), taken)
     }
 }

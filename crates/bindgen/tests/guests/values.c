@@ -102,6 +102,8 @@ BY_VALUE(Vector, negated, (Vector), "{u64, u64} (u64, u64)");
 BY_VALUE(Named, renamed, (Named), "{u64, u64} (u64, u64)");
 BY_VALUE(double, crowded, (float, float, float, float, float, float, float, Point, long, long, long, long, long, Mixed, Handle, float),
          "f64 (f32, f32, f32, f32, f32, f32, f32, u64, i64, i64, i64, i64, i64, f64, i16, u64, u64, f32)");
+BY_VALUE(double, behind, (long, long, long, long, long, long, long, long, long, Point, Mixed),
+         "f64 (i64, i64, i64, i64, i64, i64, i64, i64, i64, f32, f32, u64, u64)");
 
 Point turned(Point p, int times)
 {
@@ -150,6 +152,12 @@ double crowded(float a, float b, float c, float d, float e, float f, float g, Po
 {
     return a + b + c + d + e + f + g + p.x * p.y + (double)(h + i + j + k + l) + m.weight * m.count +
            (double)(n.kind * n.id) + last;
+}
+
+/* All integer registers are taken: floats have theirs, a Mixed is on the stack. */
+double behind(long a, long b, long c, long d, long e, long f, long g, long h, long i, Point p, Mixed m)
+{
+    return (double)(a + b + c + d + e + f + g + h + i) + p.x * p.y + m.weight * m.count;
 }
 
 int values(int minus)

@@ -111,7 +111,7 @@ impl Types {
         self.all.push(scalar.into());
         if scalar.is_float() && self.taken.floats < ARGUMENT_REGISTERS {
             self.taken.floats += 1;
-        } else {
+        } else if self.taken.integers < ARGUMENT_REGISTERS {
             self.taken.integers += 1;
         }
     }

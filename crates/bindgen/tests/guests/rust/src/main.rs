@@ -137,6 +137,12 @@ export! {
             + (i64::from(n.kind) * n.id) as f64
             + f64::from(last)
     }
+
+    fn behind(
+        a: i64, b: i64, c: i64, d: i64, e: i64, f: i64, g: i64, h: i64, i: i64, p: Point, m: Mixed,
+    ) -> f64 {
+        (a + b + c + d + e + f + g + h + i) as f64 + f64::from(p.x * p.y) + m.weight * f64::from(m.count)
+    }
 }
 
 #[unsafe(no_mangle)]

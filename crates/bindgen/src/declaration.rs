@@ -253,7 +253,7 @@ impl Types {
                 return Err(Problem::NameReserved { name, why });
             }
             let c = names::for_c(&name);
-            scope.add(&name, &[names::for_rust(&c), names::rust_argument(&c), c.clone()])?;
+            scope.add(&name, &[names::rust_parameter(&c), names::rust_argument(&c), c.clone()])?;
             parameters[index].name = c;
         }
         Ok(parameters)
@@ -437,7 +437,7 @@ impl Types {
                 let base = Qualified(base.clone(), specifiers.constant);
                 let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node)?;
                 let name = name.unwrap_or_default();
-                reserved::check(&name)?;
+                reserved::check_field(&name)?;
                 scope.add(&name, &[names::for_c(&name), names::for_rust(&name)])?;
                 fields.push(Field { name, ty });
             }

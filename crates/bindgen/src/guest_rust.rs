@@ -95,7 +95,7 @@ fn rust(ty: &Type) -> String {
 }
 
 fn parameters(call: &Call) -> String {
-    let one = |parameter: &Parameter| format!("{}: {}", names::for_rust(&parameter.name), rust(&parameter.ty));
+    let one = |parameter: &Parameter| format!("{}: {}", names::rust_parameter(&parameter.name), rust(&parameter.ty));
     call.parameters.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -227,7 +227,7 @@ fn register_type(piece: &Piece) -> &'static str {
 
 /// The value of a piece's register: a float, or 64 bits, to which 32-bit values are sign-extended.
 fn value(parameter: &Parameter, piece: &Piece) -> String {
-    let name = names::for_rust(&parameter.name);
+    let name = names::rust_parameter(&parameter.name);
     let value = match parameter.ty.bare() {
         Type::Record(_) => part(piece, &format!("(&raw const {name}).cast::<u8>().add({})", piece.offset)),
         Type::Pointer(to, _) if matches!(to.bare(), Type::Function(..)) => {

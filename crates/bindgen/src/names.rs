@@ -64,7 +64,11 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// A name of a parameter or field that is free in C and C++.
 pub(crate) fn for_c(name: &str) -> String {
-    if CPP_KEYWORDS.binary_search(&name).is_ok() { format!("{name}_") } else { name.to_owned() }
+    if CPP_KEYWORDS.binary_search(&name).is_ok() || MACROS.contains(&name) {
+        format!("{name}_")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// A name of a function, parameter or field that is free in Rust.
@@ -90,9 +94,14 @@ pub(crate) fn rust_type(name: &str) -> String {
     if RUST_GENERATED.contains(&name) { format!("{name}_") } else { for_rust(name) }
 }
 
+/// The name of a parameter in Rust, where the variants that every module has are patterns.
+pub(crate) fn rust_parameter(name: &str) -> String {
+    if matches!(name, "None" | "Some" | "Ok" | "Err") { format!("{name}_") } else { for_rust(name) }
+}
+
 /// The name of a parameter beside those that functions of hosts in Rust have anyway.
 pub(crate) fn rust_argument(name: &str) -> String {
-    if matches!(name, "caller" | "memory") { format!("{name}_") } else { for_rust(name) }
+    if matches!(name, "caller" | "memory") { format!("{name}_") } else { rust_parameter(name) }
 }
 
 /// `struct node` is `node`.
@@ -141,7 +150,10 @@ pub(crate) const C_KEYWORDS: &[&str] = &[
     "short", "signed", "static", "struct", "typedef", "union", "unsigned", "void", "volatile",
 ];
 
-/// Keywords of C++ that are not keywords of C (those a declaration cannot have as names), sorted.
+/// Macros that guests' compilers define by themselves, or that the headers that guests have to include do.
+pub(crate) const MACROS: [&str; 3] = ["NULL", "linux", "unix"];
+
+/// Keywords of C++20 and C23 that are not keywords of C11 (those a declaration cannot have as names), sorted.
 pub(crate) const CPP_KEYWORDS: &[&str] = &[
     "alignas",
     "alignof",
@@ -154,10 +166,17 @@ pub(crate) const CPP_KEYWORDS: &[&str] = &[
     "catch",
     "char16_t",
     "char32_t",
+    "char8_t",
     "class",
+    "co_await",
+    "co_return",
+    "co_yield",
     "compl",
+    "concept",
     "const_cast",
+    "consteval",
     "constexpr",
+    "constinit",
     "decltype",
     "delete",
     "dynamic_cast",
@@ -179,6 +198,7 @@ pub(crate) const CPP_KEYWORDS: &[&str] = &[
     "protected",
     "public",
     "reinterpret_cast",
+    "requires",
     "static_assert",
     "static_cast",
     "template",
@@ -189,6 +209,8 @@ pub(crate) const CPP_KEYWORDS: &[&str] = &[
     "try",
     "typeid",
     "typename",
+    "typeof",
+    "typeof_unqual",
     "using",
     "virtual",
     "wchar_t",

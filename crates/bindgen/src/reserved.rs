@@ -1,7 +1,7 @@
 //! Names that a description cannot have, as generated code or a language has them.
 
 use crate::error::Problem;
-use crate::names::{CPP_KEYWORDS, STUB_KEYWORDS, direct, inline};
+use crate::names::{CPP_KEYWORDS, MACROS, STUB_KEYWORDS, direct, inline};
 
 /// Fails if nothing can have this name: generated code has names that begin so.
 pub(crate) fn check(name: &str) -> Result<(), Problem> {
@@ -10,10 +10,18 @@ pub(crate) fn check(name: &str) -> Result<(), Problem> {
     if is_ours { Err(Problem::NameReserved { name: name.to_owned(), why }) } else { Ok(()) }
 }
 
+/// Fails if no field of a header can have this name. It can be a keyword of C++: guests in C have it.
+pub(crate) fn check_field(name: &str) -> Result<(), Problem> {
+    check(name)?;
+    let why = "is a macro of C".to_owned();
+    if MACROS.contains(&name) { Err(Problem::NameReserved { name: name.to_owned(), why }) } else { Ok(()) }
+}
+
 /// Fails if no type, function or constant of a header can have this name.
 pub(crate) fn check_global(name: &str) -> Result<(), Problem> {
-    check(name)?;
+    check_field(name)?;
     let why = match name {
+        "typeof" | "typeof_unqual" => "is a keyword of C23",
         "std" => "is the standard library's in C++",
         "main" => "is that of each program's first function in C and C++",
         _ if CPP_KEYWORDS.binary_search(&name).is_ok() => "is a keyword of C++",

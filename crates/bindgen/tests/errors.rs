@@ -294,6 +294,9 @@ fn names_that_are_taken() {
         ("std", "is the standard library's in C++"),
         ("main", "is that of each program's first function in C and C++"),
         ("class", "is a keyword of C++"),
+        ("requires", "is a keyword of C++"),
+        ("typeof_unqual", "is a keyword of C23"),
+        ("linux", "is a macro of C"),
     ] {
         let message = format!("the name `{name}` {why}");
         call_says(&format!("void {name} (void)"), &message);
@@ -301,6 +304,7 @@ fn names_that_are_taken() {
         types_say(&[&format!("struct {name} {{ int x; }}")], &message);
         types_say(&[&format!("enum {{ {name} }}")], &message);
     }
+    types_say(&["struct S { int unix; }"], "the name `unix` is a macro of C");
     types_say(&["struct uint32_t { int x; }"], "the type `uint32_t` is declared already");
     call_says("void f (void)", "the name `f` makes `if` the name of a function, which is a keyword");
     call_says("void elete (void)", "the name `elete` makes `delete` the name of a function, which is a keyword");

@@ -18,9 +18,11 @@ fn hosts_in_cpp_compile() {
     api("names.json").write_host_cpp(folder.path()).unwrap();
     let source = folder.path().join("host.cpp");
     fs::write(&source, HOST).unwrap();
-    for compiler in ["g++", "clang++-22"] {
+    for (compiler, standard) in
+        ["g++", "clang++-22"].into_iter().flat_map(|one| [(one, "-std=c++17"), (one, "-std=gnu++20")])
+    {
         let mut command = Command::new(compiler);
-        command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]).arg(folder.path());
+        command.args([standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]).arg(folder.path());
         run(command.arg("-I").arg(tests().join("../../capi/include")).arg(&source));
     }
 }
@@ -46,6 +48,10 @@ struct Host {
     std::int32_t match(Caller &, std::int32_t) { return {}; }
     std::int32_t mpl(Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
                      std::int32_t, std::int32_t, std::int32_t) { return {}; }
+    void words(Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
+               std::int32_t) {}
+    std::int32_t Err(Caller &, std::int32_t, riverrun::Slice<const std::int32_t>) { return {}; }
+    std::int32_t linux_(Caller &, std::int32_t, std::int32_t, std::int32_t) { return {}; }
 };
 void add(riverrun::Linker &linker, Host &host)
 {
@@ -65,11 +71,14 @@ fn guests_in_c_and_cpp_compile() {
             let api = Api::parse("names.json", text).unwrap_or_else(|error| panic!("{error}"));
             let [header, assembly] = api.write_guest_c(folder.path()).unwrap();
             run(compiler.command(false).args(["-c", "-o", "/dev/null"]).arg(&assembly));
-            let mut command = compiler.command(cxx);
-            run(command
-                .args(["-O1", "-S", "-o", "/dev/null", "-x", if cxx { "c++" } else { "c" }, "-include"])
-                .arg(&header)
-                .arg("/dev/null"));
+            let standards = if cxx { ["-std=gnu++17", "-std=gnu++20"] } else { ["-std=gnu11", "-std=gnu2x"] };
+            for standard in standards {
+                let mut command = compiler.command(cxx);
+                run(command
+                    .args([standard, "-O1", "-S", "-o", "/dev/null", "-x", if cxx { "c++" } else { "c" }, "-include"])
+                    .arg(&header)
+                    .arg("/dev/null"));
+            }
         }
     }
 }

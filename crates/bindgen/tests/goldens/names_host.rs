@@ -244,6 +244,21 @@ pub trait Api: Sized + 'static {
     /// # Errors
     /// What it returns ends the guest's run.
     fn mpl(caller: riverrun::Caller<'_, Self>, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32, g: i32, h: i32, i: i32) -> Result<i32, riverrun::HostError>;
+    /// `Name::words`: `void sys_words(int concept_, int requires_, int char8_t_, int co_await_, int None, int Some, int Ok)`.
+    ///
+    /// # Errors
+    /// What it returns ends the guest's run.
+    fn words(caller: riverrun::Caller<'_, Self>, concept_: i32, requires_: i32, char8_t_: i32, co_await_: i32, None_: i32, Some_: i32, Ok_: i32) -> Result<(), riverrun::HostError>;
+    /// `Name::Err`: `int Err(int Err, const int *NULL_, size_t nullptr_)`.
+    ///
+    /// # Errors
+    /// What it returns ends the guest's run.
+    fn Err(caller: riverrun::Caller<'_, Self>, Err_: i32, NULL_: riverrun::Slice<i32>) -> Result<i32, riverrun::HostError>;
+    /// `Name::linux`: `int sys_linux(int linux_, int unix_, int typeof_unqual_)`.
+    ///
+    /// # Errors
+    /// What it returns ends the guest's run.
+    fn linux(caller: riverrun::Caller<'_, Self>, linux_: i32, unix_: i32, typeof_unqual_: i32) -> Result<i32, riverrun::HostError>;
 }
 
 /// Calls that guests can make of servers. The type that it is implemented for is the data of the machines.
@@ -303,6 +318,15 @@ pub fn link_client<T: Api>(linker: &mut riverrun::Linker<T>) -> Result<(), river
     linker.func("Name::f", |caller: riverrun::Caller<'_, T>, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32, g: i32, h: i32, i: i32| {
         T::mpl(caller, a, b, c, d, e, f, g, h, i)
     })?;
+    linker.func("Name::words", |caller: riverrun::Caller<'_, T>, concept_: i32, requires_: i32, char8_t_: i32, co_await_: i32, None_: i32, Some_: i32, Ok_: i32| {
+        T::words(caller, concept_, requires_, char8_t_, co_await_, None_, Some_, Ok_)
+    })?;
+    linker.func("Name::Err", |caller: riverrun::Caller<'_, T>, Err_: i32, NULL_: riverrun::Slice<i32>| {
+        T::Err(caller, Err_, NULL_)
+    })?;
+    linker.func("Name::linux", |caller: riverrun::Caller<'_, T>, linux_: i32, unix_: i32, typeof_unqual_: i32| {
+        T::linux(caller, linux_, unix_, typeof_unqual_)
+    })?;
     Ok(())
 }
 
@@ -353,6 +377,15 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
     })?;
     linker.func("Name::f", |caller: riverrun::Caller<'_, T>, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32, g: i32, h: i32, i: i32| {
         T::mpl(caller, a, b, c, d, e, f, g, h, i)
+    })?;
+    linker.func("Name::words", |caller: riverrun::Caller<'_, T>, concept_: i32, requires_: i32, char8_t_: i32, co_await_: i32, None_: i32, Some_: i32, Ok_: i32| {
+        T::words(caller, concept_, requires_, char8_t_, co_await_, None_, Some_, Ok_)
+    })?;
+    linker.func("Name::Err", |caller: riverrun::Caller<'_, T>, Err_: i32, NULL_: riverrun::Slice<i32>| {
+        T::Err(caller, Err_, NULL_)
+    })?;
+    linker.func("Name::linux", |caller: riverrun::Caller<'_, T>, linux_: i32, unix_: i32, typeof_unqual_: i32| {
+        T::linux(caller, linux_, unix_, typeof_unqual_)
     })?;
     Ok(())
 }

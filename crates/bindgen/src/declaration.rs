@@ -52,6 +52,8 @@ pub(crate) struct Types {
     written: Scope,
     /// The structs and unions whose fields have been declared.
     defined: BTreeSet<String>,
+    /// Those of them whose fields are being read: they are incomplete until the last one.
+    open: Vec<String>,
     /// All structs, in the order of their declarations.
     pub(crate) records: Vec<Arc<Record>>,
 }
@@ -74,6 +76,7 @@ impl Types {
             values: HashMap::new(),
             written: Scope::new("type"),
             defined: BTreeSet::new(),
+            open: Vec::new(),
             records: Vec::new(),
         }
     }
@@ -103,6 +106,7 @@ impl Types {
         for declarator in &declaration.declarators {
             let base = Qualified(base.clone(), specifiers.constant);
             let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node.declarator.node)?;
+            self.check_not_variable(text, &declarator.node.declarator.node)?;
             let name = name.unwrap_or_default();
             reserved::check_global(&name)?;
             // `typedef struct node node` is no second one.
@@ -235,7 +239,9 @@ impl Types {
                 return Err(unsupported(format!("a parameter of type `void` in `{text}`"), "did you mean `void *`?"));
             }
             let name = name.unwrap_or_default();
-            let counted_by = parameter.node.declarator.as_ref().and_then(|declarator| counted_by(&declarator.node));
+            let declarator = parameter.node.declarator.as_ref();
+            let counted_by = declarator.and_then(|declarator| self.variable_length(&declarator.node));
+            let counted_by = counted_by.map(names::for_c);
             parameters.push(Parameter { name, ty, length, counted_by });
         }
         let mut scope = Scope::new("parameter");
@@ -285,11 +291,34 @@ impl Types {
         for part in stars.iter().chain(behind.iter().rev()) {
             let Qualified(inner, constant) = ty;
             ty = match &part.node {
+                // How many elements such an array has, and so what lies where, is not known.
+                DerivedDeclarator::Pointer(_) if matches!(inner.bare(), Type::Array(_, None)) => {
+                    return Err(no_length(text));
+                }
                 DerivedDeclarator::Pointer(qualifiers) => {
                     Qualified(Type::Pointer(Box::new(inner), constant), is_const_pointer(text, qualifiers)?)
                 }
                 DerivedDeclarator::Array(array) => {
-                    Qualified(Type::Array(Box::new(inner), self.length(text, &array.node.size)?), constant)
+                    self.check_element(text, &inner)?;
+                    if matches!(inner.bare(), Type::Array(_, None)) {
+                        return Err(no_length(text));
+                    }
+                    let array = Type::Array(Box::new(inner), self.length(text, &array.node.size)?);
+                    if let Type::Array(of, Some(length)) = &array {
+                        let layout =
+                            of.layout().map(|(size, align)| size.checked_mul(*length).map(|size| (size, align)));
+                        layout.map_or(Ok(()), |layout| check_size(text, layout))?;
+                    }
+                    Qualified(array, constant)
+                }
+                // A function returns no function and no array.
+                DerivedDeclarator::Function(_) | DerivedDeclarator::KRFunction(_)
+                    if matches!(inner.bare(), Type::Array(..) | Type::Function(..)) =>
+                {
+                    return Err(unsupported(
+                        format!("a function that returns an array or a function in `{text}`"),
+                        "return a pointer",
+                    ));
                 }
                 DerivedDeclarator::Function(function) => {
                     let parameters = self.parameters(text, &function.node)?;
@@ -323,6 +352,44 @@ impl Types {
                 length @ 1..=0xffff_ffff => Ok(Some(length as u64)),
                 _ => Err(unsupported(format!("the length of an array in `{text}`"), "write a number above zero")),
             },
+        }
+    }
+
+    /// Fails if the type cannot be that of a field or of an array's elements.
+    fn check_element(&self, text: &str, ty: &Type) -> Result<()> {
+        let what = match ty.bare() {
+            Type::Void => "`void`".to_owned(),
+            Type::Function(..) => "a function".to_owned(),
+            Type::Array(of, _) => return self.check_element(text, of),
+            Type::Opaque(name) if !self.defined.contains(name) => format!("`{name}`, which has no fields yet,"),
+            Type::Opaque(name) if self.open.contains(name) => format!("`{name}`, which is inside itself,"),
+            _ => return Ok(()),
+        };
+        Err(unsupported(format!("{what} as a field or element in `{text}`"), "make it a pointer"))
+    }
+
+    /// The name that is the length of a declared array, if it is not a constant's.
+    fn variable_length<'a>(&self, declarator: &'a Declarator) -> Option<&'a str> {
+        let Some(DerivedDeclarator::Array(array)) = outermost(declarator) else { return None };
+        match &array.node.size {
+            ArraySize::VariableExpression(length) | ArraySize::StaticExpression(length) => match &length.node {
+                Expression::Identifier(name) => Some(&*name.node.name).filter(|name| !self.values.contains_key(*name)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Fails if the length of an array is the name of a parameter, where there are none.
+    fn check_not_variable(&self, text: &str, declarator: &Declarator) -> Result<()> {
+        match self.variable_length(declarator) {
+            None => Ok(()),
+            Some(name) => Err(unsupported(
+                format!(
+                    "the length `{name}` of an array in `{text}`, which is no constant of an enum that is declared before"
+                ),
+                "write the number, or declare the enum first",
+            )),
         }
     }
 
@@ -400,11 +467,14 @@ impl Types {
         if let Some(tag) = &tag {
             self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
         }
-        let fields = self.fields(text, declarations)?;
+        self.open.push(name.clone());
+        let fields = self.fields(text, declarations, record.kind.node == StructKind::Union)?;
+        self.open.pop();
         let ty = match fields {
             Some(fields) if record.kind.node == StructKind::Struct && !fields.is_empty() => {
                 let record = Arc::new(Record { name: name.clone(), fields });
-                if record.layout().is_some() {
+                if record.fields.iter().all(|field| field.ty.layout().is_some()) {
+                    check_size(text, record.layout())?;
                     self.records.push(record.clone());
                     Type::Record(record)
                 } else {
@@ -420,8 +490,13 @@ impl Types {
     }
 
     /// The fields, or `None` if their places are not known (bit fields, nested anonymous structs).
-    fn fields(&mut self, text: &str, declarations: &[Node<StructDeclaration>]) -> Result<Option<Vec<Field>>> {
-        let mut fields = Vec::new();
+    fn fields(
+        &mut self,
+        text: &str,
+        declarations: &[Node<StructDeclaration>],
+        in_union: bool,
+    ) -> Result<Option<Vec<Field>>> {
+        let mut fields: Vec<Field> = Vec::new();
         let mut scope = Scope::new("field");
         for declaration in declarations {
             let StructDeclaration::Field(field) = &declaration.node else { continue };
@@ -438,6 +513,13 @@ impl Types {
                 let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node)?;
                 let name = name.unwrap_or_default();
                 reserved::check_field(&name)?;
+                self.check_element(text, &ty)?;
+                self.check_not_variable(text, &declarator.node)?;
+                // Only the last field of a struct can be an array without a length.
+                let before = fields.last().map(|field| field.ty.bare());
+                if matches!(before, Some(Type::Array(_, None))) || in_union && matches!(ty, Type::Array(_, None)) {
+                    return Err(no_length(text));
+                }
                 scope.add(&name, &[names::for_c(&name), names::for_rust(&name)])?;
                 fields.push(Field { name, ty });
             }
@@ -557,16 +639,29 @@ fn is_const_pointer(text: &str, qualifiers: &[Node<PointerQualifier>]) -> Result
     Ok(constant)
 }
 
-/// The name that is an array's length.
-fn counted_by(declarator: &Declarator) -> Option<String> {
-    let DerivedDeclarator::Array(array) = &declarator.derived.first()?.node else { return None };
-    match &array.node.size {
-        ArraySize::VariableExpression(length) | ArraySize::StaticExpression(length) => match &length.node {
-            Expression::Identifier(name) => Some(names::for_c(&name.node.name)),
-            _ => None,
-        },
+/// What the type of a declared name is first: in `float (*m)[n]` a pointer, in `float *m[n]` an array.
+fn outermost(declarator: &Declarator) -> Option<&DerivedDeclarator> {
+    let inner = match &declarator.kind.node {
+        DeclaratorKind::Declarator(inner) => outermost(&inner.node),
         _ => None,
+    };
+    let is_star = |part: &DerivedDeclarator| matches!(part, DerivedDeclarator::Pointer(_));
+    let mut own = declarator.derived.iter().map(|part| &part.node);
+    inner.or_else(|| own.clone().find(|part| !is_star(part))).or_else(|| own.next_back())
+}
+
+/// Fails if no guest's memory holds a type of this size; `None` is more than 64 bits.
+fn check_size(text: &str, layout: Option<(u64, u64)>) -> Result<()> {
+    const GUEST_MEMORY: u64 = 1 << 32;
+    if layout.is_some_and(|(size, _)| size < GUEST_MEMORY) {
+        return Ok(());
     }
+    Err(unsupported(format!("a type in `{text}` that is larger than a guest's memory"), "make it less than 4 GiB"))
+}
+
+fn no_length(text: &str) -> Problem {
+    let what = format!("an array without a number as its length, inside another type, in `{text}`");
+    unsupported(what, "write the number, or pass a pointer to the first element")
 }
 
 fn attribute(text: &str) -> Problem {

@@ -315,3 +315,87 @@ fn names_that_are_taken() {
     let error = refused(r#"{ "a": "void sys_new ()", "b": "void new_ ()" }"#).to_string();
     assert!(error.contains("the C name `new_` is that of `a` already"), "{error}");
 }
+
+#[test]
+fn types_that_contain_themselves_or_nothing() {
+    let says = |typedefs: &[&str], message: &str| {
+        let error = refused(&format!("{{ \"typedef\": {typedefs:?} }}")).to_string();
+        assert!(error.contains(&format!(": typedef: unsupported: {message}")), "{typedefs:?}: {error}");
+        assert!(error.contains("\n  help: "), "{error}");
+    };
+    says(&["struct a { struct a x; }"], "`struct a`, which is inside itself, as a field or element");
+    says(&["typedef struct a { int n; struct a x[2]; } a"], "`struct a`, which is inside itself,");
+    says(&["union a { union a x; }"], "`union a`, which is inside itself,");
+    says(&["struct a { union b { struct a x; } y; }"], "`struct a`, which is inside itself,");
+    says(&["typedef struct a { struct b x; } a", "struct b { struct a y; }"], "`struct b`, which has no fields yet,");
+    says(&["struct b", "struct a { struct b x; }"], "`struct b`, which has no fields yet,");
+    says(&["typedef struct b B", "struct a { B x[3]; }"], "`struct b`, which has no fields yet,");
+    says(&["struct b", "typedef struct b Row[3]"], "`struct b`, which has no fields yet,");
+    says(&["struct a { void x; }"], "`void` as a field or element");
+    says(&["typedef void Row[3]"], "`void` as a field or element");
+    says(&["struct a { int f(int); }"], "a function as a field or element");
+    says(&["typedef int Row(int)[3]"], "a function that returns an array or a function");
+    for fine in [
+        &["struct b", "struct a { struct b *x; struct a *(*next)[3]; }", "struct b { struct a y; }"][..],
+        &["typedef struct node node", "struct node { node *next; }", "typedef struct { node first; } list"],
+        &["union u { int a; float b; }", "typedef struct { union u any; struct bits { int a : 3; } bits; } both"],
+        &["struct text { int size; char bytes[]; }"],
+    ] {
+        Api::parse("api.json", &format!("{{ \"typedef\": {fine:?} }}")).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn types_that_are_larger_than_memory() {
+    for typedef in [
+        "struct a { char x[0xffffffff][0xffffffff]; }",
+        "struct a { char x[0xffffffff][0xffffffff][0xffffffff]; }",
+        "struct a { char x[0xffffffff]; char y[0xffffffff]; }",
+        "typedef double a[0x20000000]",
+        "union a { char x[0x10000][0x10000]; }",
+    ] {
+        let error = refused(&format!("{{ \"typedef\": [\"{typedef}\"] }}")).to_string();
+        assert!(error.contains("that is larger than a guest's memory"), "{error}");
+    }
+    call_says(
+        "void sys_a (char x[0xffffffff][0xffffffff])",
+        "unsupported: a type in `void sys_a (char x[0xffffffff][0xffffffff])` that is larger than a guest's memory",
+    );
+}
+
+#[test]
+fn arrays_without_a_number_are_parameters_only() {
+    let inside = |declaration: &str| {
+        format!("unsupported: an array without a number as its length, inside another type, in `{declaration}`")
+    };
+    for parameters in ["float (*m)[n], size_t n", "float m[4][n], size_t n", "float (*m[4])[]", "float m[][n]"] {
+        let prototype = format!("void sys_a ({parameters})");
+        call_says(&prototype, &inside(&prototype));
+    }
+    for text in ["struct a { int x[]; int y; }", "typedef float (*a)[]", "union a { int x[]; int y; }"] {
+        types_say(&[text], &inside(text));
+    }
+    for text in ["struct a { int x[n]; }", "typedef float a[n]"] {
+        let error = refused(&format!("{{ \"typedef\": [\"{text}\"] }}")).to_string();
+        assert!(error.contains("the length `n` of an array in `"), "{error}");
+    }
+}
+
+/// The name in brackets counts the elements of the parameter, whatever they are.
+#[test]
+fn arrays_are_counted() {
+    for (parameters, rust, cpp) in [
+        ("const float m[n], size_t n", "Slice<f32>", "Slice<const float>"),
+        ("const float m[n][4], size_t n", "Slice<[f32; 4]>", "Slice<const float[4]>"),
+        ("const char *m[n], size_t n", "Slice<u64>", "Slice<std::uint64_t>"),
+        ("float (*m[n])[4], size_t n", "Slice<u64>", "Slice<std::uint64_t>"),
+        ("float (m)[n], size_t n", "Slice<f32>", "Slice<float>"),
+        ("float (*m)[4], size_t n", "Ptr<[f32; 4]>", "Ptr<float[4]>"),
+        ("float *(*m)(int x[n]), size_t n", "Ptr<()>", "Ptr<void>"),
+    ] {
+        let text = format!("{{ \"a\": \"void sys_a ({parameters})\" }}");
+        let api = Api::parse("api.json", &text).unwrap_or_else(|error| panic!("{error}"));
+        assert!(api.host_rust().contains(&format!("m: riverrun::{rust}")), "{parameters}: {}", api.host_rust());
+        assert!(api.host_cpp().contains(&format!("riverrun::{cpp}")), "{parameters}: {}", api.host_cpp());
+    }
+}

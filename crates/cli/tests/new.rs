@@ -69,9 +69,15 @@ fn a_new_project_runs() {
     cargo(&project, "build").expect(101, &["missing: `print`"]);
     fs::write(&host, source).unwrap();
 
-    // And a description that is wrong says where.
+    // Structs of the description can have arrays of any length.
     let api = project.join("api.json");
     let text = fs::read_to_string(&api).unwrap();
+    let structs = [33, 100, 1000].map(|length| format!("\"typedef struct {{ char name[{length}]; }} N{length}\""));
+    let types = text.replace("\"typedef\": ", &format!("\"typedef\": [{}, ", structs.join(", ")));
+    fs::write(&api, types.replace("(int score)\"", "(int score)\"]")).unwrap();
+    cargo(&project, "build").expect(0, &[]);
+
+    // And a description that is wrong says where.
     fs::write(&api, text.replace("int points", "points")).unwrap();
     cargo(&project, "build").expect(101, &["api.json:6:", "Game::add_score: unknown type `points`"]);
 }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::workspace;
 
@@ -60,7 +62,10 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         let features: Vec<String> = features.split(',').map(full).collect();
         build.args(["--features", &features.join(",")]);
     }
-    workspace::call(&mut build)?;
+    build.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
+    let messages = String::from_utf8(workspace::stdout_of(&mut build)?).context("cargo printed no text")?;
+    let messages = messages.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    let llvm = llvm_flags(&messages.context("cargo printed no JSON")?);
 
     let built = workspace::cargo_target_dir()?.join(if options.debug { "debug" } else { "release" });
     let sources = workspace::root().join("crates/capi");
@@ -82,12 +87,12 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     link(&format!("libriverrun.so.{SOVERSION}"), &lib.join("libriverrun.so"))?;
     copy(&built.join("libriverrun_capi.a"), &lib.join("libriverrun.a"))?;
 
-    let flags = SYSTEM_LIBRARIES.map(|name| format!("-l{name}")).join(" ");
+    let needed: Vec<String> = llvm.into_iter().chain(SYSTEM_LIBRARIES.map(|name| format!("-l{name}"))).collect();
     let fill = |name: &str, to: PathBuf| -> Result<()> {
         let from = sources.join("install").join(name);
         let text = fs::read_to_string(&from).with_context(|| from.display().to_string())?;
         let text = text.replace("@VERSION@", &version).replace("@SOVERSION@", SOVERSION);
-        let text = text.replace("@SYSTEM_FLAGS@", &flags).replace("@SYSTEM_LIBRARIES@", &SYSTEM_LIBRARIES.join(";"));
+        let text = text.replace("@SYSTEM_FLAGS@", &needed.join(" ")).replace("@SYSTEM_LIBRARIES@", &needed.join(";"));
         create_folder(to.parent().expect("it is in a folder"))?;
         fs::write(&to, text).with_context(|| to.display().to_string())
     };
@@ -97,6 +102,38 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     }
     println!("installed in {}", options.prefix.display());
     Ok(())
+}
+
+/// What programs that are linked with the static library need of LLVM, if the library has the feature `compile`: what
+/// the build script of the crate `llvm-sys` has found, by what Cargo tells of the build. Static libraries are in it already.
+fn llvm_flags(messages: &[Value]) -> Vec<String> {
+    let strings = |list: &Value| -> Vec<String> {
+        list.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let is_library = |one: &&Value| {
+        one["reason"] == "compiler-artifact" && one["target"]["name"] == "riverrun" && one["target"]["kind"][0] == "lib"
+    };
+    let compiles = |one: &Value| strings(&one["features"]).iter().any(|feature| feature == "compile");
+    if !messages.iter().filter(is_library).any(compiles) {
+        return Vec::new();
+    }
+    let is_llvm = |one: &&Value| {
+        let package = one["package_id"].as_str().unwrap_or_default();
+        one["reason"] == "build-script-executed" && package.contains("llvm-sys")
+    };
+    let mut flags = Vec::new();
+    for script in messages.iter().filter(is_llvm) {
+        let own = script["out_dir"].as_str().unwrap_or_default();
+        let paths = strings(&script["linked_paths"]);
+        let paths = paths.iter().map(|path| path.strip_prefix("native=").unwrap_or(path)).filter(|path| *path != own);
+        flags.extend(paths.map(|path| format!("-L{path}")));
+        let libraries = strings(&script["linked_libs"]);
+        let libraries = libraries.iter().filter(|library| !library.starts_with("static"));
+        flags.extend(
+            libraries.map(|library| format!("-l{}", library.split_once('=').map_or(&**library, |(_, name)| name))),
+        );
+    }
+    flags
 }
 
 /// That of the crate.
@@ -132,4 +169,40 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 fn link(target: &str, at: &Path) -> Result<()> {
     let _ = fs::remove_file(at);
     symlink(target, at).with_context(|| at.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn library(name: &str, features: &[&str]) -> Value {
+        json!({ "reason": "compiler-artifact", "target": { "name": name, "kind": ["lib"] }, "features": features })
+    }
+
+    /// As Cargo prints it.
+    fn script() -> Value {
+        json!({
+            "reason": "build-script-executed",
+            "package_id": "registry+https://github.com/rust-lang/crates.io-index#llvm-sys@221.0.0",
+            "linked_libs": ["static=targetwrappers", "dylib=LLVM-22", "stdc++"],
+            "linked_paths": ["native=/target/llvm-sys/out", "native=/usr/lib/llvm-22/lib"],
+            "out_dir": "/target/llvm-sys/out",
+        })
+    }
+
+    #[test]
+    fn static_libraries_with_the_compiler_need_llvm() {
+        let finished = json!({ "reason": "build-finished", "success": true });
+        let with = [script(), library("riverrun_aot", &[]), library("riverrun", &["compile"]), finished];
+        assert_eq!(llvm_flags(&with), ["-L/usr/lib/llvm-22/lib", "-lLLVM-22", "-lstdc++"]);
+    }
+
+    /// The program `riverrun-compile` needs it, and the libraries that are installed beside it do not.
+    #[test]
+    fn static_libraries_beside_the_compiler_need_no_llvm() {
+        let none: [String; 0] = [];
+        assert_eq!(llvm_flags(&[script(), library("riverrun_aot", &["compile"]), library("riverrun", &[])]), none);
+    }
 }

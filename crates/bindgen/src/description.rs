@@ -108,6 +108,8 @@ impl Api {
     /// # Ok::<(), riverrun_bindgen::Error>(())
     /// ```
     pub fn parse(file: impl AsRef<Path>, text: &str) -> Result<Api, Error> {
+        // Some editors write a byte order mark first.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Reader { file: file.as_ref(), text }.api()
     }
 }

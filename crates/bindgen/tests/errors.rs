@@ -60,6 +60,12 @@ fn no_json() {
 }
 
 #[test]
+fn a_byte_order_mark_is_skipped() {
+    assert!(Api::parse("api.json", "\u{feff}{ \"a\": \"void sys_a ()\" }").is_ok());
+    says("\u{feff}{ \"a\": 7 }", "api.json:1:8: a: expected a string, found a number");
+}
+
+#[test]
 fn one_name_twice() {
     says(
         "{ \"a\": \"void sys_a ()\",\n  \"b\": \"void sys_b ()\",\n  \"a\": \"void sys_c ()\" }",

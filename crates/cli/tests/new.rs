@@ -203,6 +203,9 @@ fn mistakes_are_said() {
     let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
     assert!(manifest.contains("crates/riverrun\" }"), "{manifest}");
     riverrun(args!["new", project]).expect(125, &["hello is there already; give another name"]);
+    let dangling = folder.path().join("dangling");
+    std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+    riverrun(args!["new", dangling]).expect(125, &["dangling is there already; give another name"]);
     riverrun(["new"]).expect(125, &["<NAME>", "riverrun new"]);
     riverrun(["new", "1a"]).expect(125, &["1a: no name for a package"]);
     for name in ["fn", "async", "proc_macro", "test", "core", "riverrun_linux"] {

@@ -176,7 +176,8 @@ pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
     if RESERVED.contains(&&*name.replace('_', "-")) {
         return Err(format!("{name}: Rust or Cargo uses this name itself; give another one").into());
     }
-    if folder.exists() {
+    // A symbolic link is there also if it leads nowhere.
+    if folder.symlink_metadata().is_ok() {
         return Err(format!("{} is there already; give another name", folder.display()).into());
     }
     let checkout = match &options.riverrun {

@@ -26,6 +26,13 @@
 #define RIVERRUN_NORETURN
 #endif
 
+/* Casts are C's here, and some structs are called as functions are: hosts in C++ may have warnings of both. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
 #ifdef __cplusplus
 #define RIVERRUN_NOEXCEPT noexcept
 extern "C" {
@@ -1528,6 +1535,10 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw_inlin
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic pop
 #endif
 
 #endif

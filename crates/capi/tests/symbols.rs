@@ -80,6 +80,9 @@ fn the_headers_suit_every_standard() {
         let mut command = Command::new(compiler);
         // With the calls that are part of their callers.
         command.args(STRICT).args(["-O1", "-fsyntax-only", "-I"]).arg(here().join("include")).args(flags).arg(source);
+        if language == "cpp" {
+            command.args(["-Wshadow", "-Wold-style-cast"]);
+        }
         run(&mut command);
     };
     for [c, cxx] in COMPILERS {

@@ -247,7 +247,7 @@ namespace detail {
 template <class R, class Executor> struct Waiting : std::enable_shared_from_this<Waiting<R, Executor>> {
     enum State { polled, waits, woken, over };
 
-    Waiting(Future<R> future, Executor *executor) noexcept : future(std::move(future)), executor(executor) {}
+    Waiting(Future<R> of, Executor *by) noexcept : future(std::move(of)), executor(by) {}
 
     /// Polls; gives whether the coroutine is to go on, which it is not if it is destroyed.
     bool poll()
@@ -325,8 +325,8 @@ template <class R, class Executor> class Awaiter {
         // Of a future that has not begun, the poll gives the error.
         waiting->future
             .on_wake([weak] {
-                if (auto waiting = weak.lock())
-                    waiting->wake();
+                if (auto woken = weak.lock())
+                    woken->wake();
             })
             .ignore();
         return !waiting->poll();

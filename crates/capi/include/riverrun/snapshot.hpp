@@ -47,15 +47,15 @@ class Snapshot {
             std::exception_ptr thrown;
         } copy;
         auto write = [](void *data, const void *bytes, std::size_t length) noexcept {
-            auto &copy = *static_cast<Copy *>(data);
+            auto &into = *static_cast<Copy *>(data);
 #if RIVERRUN_EXCEPTIONS
             try {
-                copy.bytes.assign(static_cast<const char *>(bytes), length);
+                into.bytes.assign(static_cast<const char *>(bytes), length);
             } catch (...) {
-                copy.thrown = std::current_exception();
+                into.thrown = std::current_exception();
             }
 #else
-            copy.bytes.assign(static_cast<const char *>(bytes), length);
+            into.bytes.assign(static_cast<const char *>(bytes), length);
 #endif
         };
         auto *error = riverrun_snapshot_to_bytes(get(), write, &copy);

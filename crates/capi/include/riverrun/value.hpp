@@ -265,14 +265,14 @@ template <> struct Pieces<void> {
 template <class R, class... Args> struct Signature {
     static constexpr auto write()
     {
-        Text<24 + 16 * sizeof...(Args)> text;
-        Pieces<R>::write(text);
-        text.add(" (");
+        Text<24 + 16 * sizeof...(Args)> written;
+        Pieces<R>::write(written);
+        written.add(" (");
         const char *separator = "";
-        ((text.add(separator), Pieces<Args>::write(text), separator = ", "), ...);
+        ((written.add(separator), Pieces<Args>::write(written), separator = ", "), ...);
         (void)separator;
-        text.add(")");
-        return text;
+        written.add(")");
+        return written;
     }
     static constexpr auto text = write();
 };

@@ -105,7 +105,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
 }
 
 /// What programs that are linked with the static library need of LLVM, if the library has the feature `compile`: what
-/// the build script of the crate `llvm-sys` has found, by what Cargo tells of the build. Static libraries are in it already.
+/// the build script of the crate `llvm-sys` has found, as Cargo tells of the build. Static ones are in the library.
 fn llvm_flags(messages: &[Value]) -> Vec<String> {
     let strings = |list: &Value| -> Vec<String> {
         list.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()

@@ -204,7 +204,7 @@ impl Types {
         Ok(Number { value, kind })
     }
 
-    /// Adds the constants of an enum. Returns its type: unsigned unless a value is negative, and no narrower than `int`.
+    /// Adds the constants of an enum. Returns its type: at least `int`, unsigned unless a value is negative.
     pub(crate) fn enumerators(&mut self, text: &str, kind: &EnumType) -> Result<Scalar> {
         let mut values: Vec<i128> = Vec::new();
         let mut next = Constant { value: 0, kinds: [Kind::Int; 3] };

@@ -385,9 +385,7 @@ impl Types {
         match self.variable_length(declarator) {
             None => Ok(()),
             Some(name) => Err(unsupported(
-                format!(
-                    "the length `{name}` of an array in `{text}`, which is no constant of an enum that is declared before"
-                ),
+                format!("the length `{name}` of an array in `{text}`, which is no constant of an enum declared before"),
                 "write the number, or declare the enum first",
             )),
         }

@@ -10,6 +10,10 @@ use crate::names;
 const MAX_LENGTH: usize = 16 << 10;
 const MAX_NESTING: usize = 200;
 
+/// Most operators in one expression, each of which may be the operand of the next.
+const MAX_OPERATORS: usize = 400;
+const OPERATORS: [char; 12] = ['~', '!', '+', '-', '/', '%', '&', '|', '^', '<', '>', '?'];
+
 /// Parses declarations. `is_type` says which names are types, `similar` finds one for a wrong name.
 pub(crate) fn parse(
     text: &str,
@@ -17,7 +21,11 @@ pub(crate) fn parse(
     similar: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<ast::Declaration>, Problem> {
     let problem = |what: String| Problem::Syntax { declaration: text.to_owned(), what };
-    if text.len() > MAX_LENGTH || text.matches(['(', '[', '{', '*']).count() > MAX_NESTING {
+    let has_many = |part: &str| part.matches(OPERATORS).count() > MAX_OPERATORS;
+    if text.len() > MAX_LENGTH
+        || text.matches(['(', '[', '{', '*']).count() > MAX_NESTING
+        || text.split([',', ';']).any(has_many)
+    {
         return Err(problem("it is too long, or too deeply nested".to_owned()));
     }
     if text.trim().is_empty() {

@@ -1,5 +1,5 @@
-//! Many arguments cross in both directions: integers, floats and small structs in every order, of each kind more than there
-//! are registers for. Compilers, generated bindings and hosts agree on the place of each.
+//! Many arguments cross in both directions: integers, floats and small structs in every order, of each kind more than
+//! there are registers for. Compilers, generated bindings and hosts agree on the place of each.
 
 use std::fmt::Write;
 use std::fs;
@@ -138,7 +138,8 @@ macro_rules! crowd {
     }};
 }
 
-/// Nine integers and each struct, nine floats and each struct, each struct where the last registers are, and random ones.
+/// Nine integers and each struct, nine floats and each struct, each struct where the last registers are, and random
+/// ones.
 fn crowds() -> Vec<Crowd> {
     crowds! {
         c0: i64 i64 i64 i64 i64 i64 i64 i64 i64 F f32;
@@ -206,8 +207,8 @@ fn description(crowds: &[Crowd]) -> Api {
     Api::parse("crowds.json", &format!("{{ \"typedef\": [{}]{calls} }}", typedefs.join(", "))).unwrap()
 }
 
-/// A function for each call: it returns what the host makes of its arguments, or -1 if that is not what it makes of them
-/// itself. C has no signatures of structs, so they are given there.
+/// A function for each call: it returns what the host makes of its arguments, or -1 if that is not what it makes of
+/// them itself. C has no signatures of structs, so they are given there.
 fn guest(crowds: &[Crowd]) -> String {
     let mut source = "#include \"crowds.h\"\n#include <riverrun.h>\nint main(void) { return 0; }\n".to_owned();
     for Crowd { name, types, signature, .. } in crowds {
@@ -226,7 +227,8 @@ fn guest(crowds: &[Crowd]) -> String {
         writeln!(
             source,
             "#ifdef __cplusplus\nextern \"C\"\n#endif\ndouble {name}({parameters});\n\
-             double {name}({parameters})\n{{\n    double sum = dsys_{name}({arguments});\n    return sum == {sum} ? sum : -1;\n}}\n\
+             double {name}({parameters})\n{{\n    double sum = dsys_{name}({arguments});\n\
+             return sum == {sum} ? sum : -1;\n}}\n\
              #ifdef __cplusplus\nRIVERRUN_EXPORT({name});\n#else\n\
              RIVERRUN_EXPORT_SIGNATURE(\"{signature}\", {name});\n#endif"
         )

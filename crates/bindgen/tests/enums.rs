@@ -46,7 +46,8 @@ fn asserted(constants: &str, last: &str, number: usize, source: &mut String) -> 
 fn compile(source: &str) {
     let folder = folder();
     let file = folder.path().join("enums.c");
-    let prelude = "#ifdef __cplusplus\n#define IS(e, t) static_assert(__is_same(__underlying_type(e), t), \"\")\n#else\n\
+    let prelude = "#ifdef __cplusplus\n\
+                   #define IS(e, t) static_assert(__is_same(__underlying_type(e), t), \"\")\n#else\n\
                    #define static_assert _Static_assert\n\
                    #define IS(e, t) _Static_assert(_Generic((e)0, t: 1, default: 0), \"\")\n#endif\n";
     fs::write(&file, format!("{prelude}{source}")).unwrap();
@@ -223,6 +224,28 @@ fn enums_without_one_meaning_are_refused() {
         assert!(error.starts_with("api.json:1:14: typedef: unsupported: ") && error.contains(said), "{error}");
         assert!(error.contains("\n  help: "), "{error}");
     }
+}
+
+/// What changes the type is not read over, and what is too deep for the parser does not end the process.
+#[test]
+fn odd_enums_are_refused() {
+    for typedef in [
+        "typedef enum __attribute__((packed)) { A } E".to_owned(),
+        "typedef enum { A } __attribute__((packed)) E".to_owned(),
+        "typedef enum E : long { A } E".to_owned(),
+        format!("typedef enum {{ A = {}1 }} E", "~".repeat(16_000)),
+        format!("typedef enum {{ A = {}1 }} E", "- ".repeat(8_000)),
+    ] {
+        let text = format!("{{ \"typedef\": \"{typedef}\", \"a\": \"void sys_a (E e)\" }}");
+        let error = Api::parse("api.json", &text).map(|api| api.host_rust()).unwrap_err().to_string();
+        assert!(error.starts_with("api.json:1:14: typedef: "), "{error}");
+    }
+    let sum = |count: usize| format!("LAST = {}", vec!["1"; count].join("+"));
+    assert_eq!(read(&sum(300), "LAST").unwrap().1, (300 | 0x1000_0000).to_string());
+    let error = read(&sum(5_000), "LAST").unwrap_err();
+    assert!(error.contains("it is too long, or too deeply nested"), "{error}");
+    let long: String = (0..1000).map(|number| format!("A{number} = -1, ")).collect();
+    assert_eq!(read(&format!("{long}LAST"), "LAST").unwrap().0, "i32");
 }
 
 #[test]

@@ -6,16 +6,16 @@
 
 use lang_c::ast::{
     BinaryOperator, BinaryOperatorExpression, CastExpression, Constant as Literal, EnumType, Expression, Integer,
-    IntegerBase, IntegerSize, UnaryOperator,
+    IntegerBase, IntegerSize, TypeName, UnaryOperator,
 };
 
-use crate::declaration::{Result, Types, unsupported};
+use crate::error::{Problem, Result, unsupported};
 use crate::reserved;
 use crate::types::{Scalar, Type};
 
 /// The types of constants, after promotion. Of two operands, the one that is later in this list gives the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(crate) enum Kind {
     Int,
     Unsigned,
     Long,
@@ -26,7 +26,7 @@ const KINDS: [Kind; 4] = [Kind::Int, Kind::Unsigned, Kind::Long, Kind::UnsignedL
 
 /// The rules for the types of constants.
 #[derive(Clone, Copy, Debug)]
-enum Rules {
+pub(crate) enum Rules {
     /// C up to C17, as GCC has it.
     C17,
     /// C23, and C of any version in clang.
@@ -45,7 +45,7 @@ pub(crate) struct Constant {
 
 /// A value by one of the rules.
 #[derive(Clone, Copy, Debug)]
-struct Number {
+pub(crate) struct Number {
     value: i128,
     kind: Kind,
 }
@@ -93,9 +93,25 @@ fn truncated(value: i128, bits: u32, is_signed: bool) -> i128 {
     if is_signed && low >> (bits - 1) != 0 { low - (1 << bits) } else { low }
 }
 
-impl Types {
+/// Evaluates expressions, by what is declared.
+pub(crate) trait Constants {
+    /// A constant of an enum.
+    fn value(&self, name: &str) -> Option<Constant>;
+
+    /// Sets the value of a constant, and its types.
+    fn set_value(&mut self, name: &str, constant: Constant);
+
+    /// Adds the name of a constant.
+    ///
+    /// # Errors
+    /// If it is another's.
+    fn add_constant(&mut self, name: &str) -> Result<()>;
+
+    /// The type of a cast or of `sizeof`.
+    fn type_name(&mut self, text: &str, name: &TypeName) -> Result<Type>;
+
     /// The value of an expression, the same by all rules.
-    pub(crate) fn constant(&mut self, text: &str, expression: &Expression) -> Result<Constant> {
+    fn constant(&mut self, text: &str, expression: &Expression) -> Result<Constant> {
         let mut kinds = [Kind::Int; 3];
         let mut values = [0; 3];
         for rules in ALL_RULES {
@@ -112,7 +128,7 @@ impl Types {
 
     fn evaluate(&mut self, text: &str, expression: &Expression, rules: Rules) -> Result<Number> {
         match expression {
-            Expression::Identifier(name) => match self.values.get(&name.node.name) {
+            Expression::Identifier(name) => match self.value(&name.node.name) {
                 Some(constant) => Ok(Number { value: constant.value, kind: constant.kinds[rules as usize] }),
                 None => Err(unsupported(
                     format!(
@@ -205,7 +221,7 @@ impl Types {
     }
 
     /// Adds the constants of an enum. Returns its type: at least `int`, unsigned unless a value is negative.
-    pub(crate) fn enumerators(&mut self, text: &str, kind: &EnumType) -> Result<Scalar> {
+    fn enumerators(&mut self, text: &str, kind: &EnumType) -> Result<Scalar> {
         let mut values: Vec<i128> = Vec::new();
         let mut next = Constant { value: 0, kinds: [Kind::Int; 3] };
         for enumerator in &kind.enumerators {
@@ -226,7 +242,7 @@ impl Types {
                 constant.kinds[Rules::C17 as usize] = Kind::Int;
                 constant.kinds[Rules::C23 as usize] = Kind::Int;
             }
-            self.values.insert(name.clone(), constant);
+            self.set_value(name, constant);
             values.push(constant.value);
             next = Constant { value: constant.value + 1, ..constant };
         }
@@ -238,12 +254,14 @@ impl Types {
             return Err(unsupported(what, "leave out the negative ones, or those above 0x7fffffffffffffff"));
         };
         for enumerator in &kind.enumerators {
-            if let Some(constant) = self.values.get_mut(&enumerator.node.identifier.node.name) {
+            let name = &enumerator.node.identifier.node.name;
+            if let Some(mut constant) = self.value(name) {
                 let is_int = Kind::Int.fits(constant.value);
                 let are_int = Kind::Int.fits(least) && Kind::Int.fits(most);
                 constant.kinds[Rules::C17 as usize] = if is_int { Kind::Int } else { of_enum };
                 constant.kinds[Rules::C23 as usize] = if are_int { Kind::Int } else { of_enum };
                 constant.kinds[Rules::Cpp as usize] = promoted;
+                self.set_value(name, constant);
             }
         }
         Ok(of_enum.scalar())
@@ -310,7 +328,7 @@ fn character_value(text: &str, literal: &str) -> Result<Number> {
     Ok(Number { value: value.into(), kind: Kind::Int })
 }
 
-fn not_evaluated(text: &str) -> crate::error::Problem {
+fn not_evaluated(text: &str) -> Problem {
     unsupported(
         format!("an expression in `{text}`"),
         "write integers and constants of enums, with operators, `sizeof (type)` and casts to integers",

@@ -10,8 +10,8 @@ use lang_c::ast::{
 };
 use lang_c::span::Node;
 
-use crate::constant::Constant;
-use crate::error::Problem;
+use crate::constant::{Constant, Constants};
+use crate::error::{Problem, Result, unsupported};
 use crate::names;
 use crate::reserved;
 use crate::scope::Scope;
@@ -47,7 +47,7 @@ pub(crate) struct Types {
     /// The names of the constants of enums.
     constants: Scope,
     /// The constants of enums.
-    pub(crate) values: HashMap<String, Constant>,
+    values: HashMap<String, Constant>,
     /// The names of structs, unions and enums without their keywords, as C++ and generated code have them.
     written: Scope,
     /// The structs and unions whose fields have been declared.
@@ -57,8 +57,6 @@ pub(crate) struct Types {
     /// All structs, in the order of their declarations.
     pub(crate) records: Vec<Arc<Record>>,
 }
-
-pub(crate) type Result<T> = std::result::Result<T, Problem>;
 
 /// A type, and whether it is const.
 struct Qualified(Type, bool);
@@ -391,24 +389,6 @@ impl Types {
         }
     }
 
-    /// The type of a cast or of `sizeof`.
-    pub(crate) fn type_name(&mut self, text: &str, name: &TypeName) -> Result<Type> {
-        let specifiers = Specifiers::of_field(text, &name.specifiers)?;
-        let base = Qualified(self.base(text, &specifiers, Defining::No)?, specifiers.constant);
-        match &name.declarator {
-            None => Ok(base.0),
-            Some(declarator) => Ok(self.declared(text, base, &declarator.node)?.1.0),
-        }
-    }
-
-    /// Adds the name of a constant.
-    pub(crate) fn add_constant(&mut self, name: &str) -> Result<()> {
-        if self.named.contains_key(name) {
-            return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
-        }
-        self.constants.add(name, &[name.to_owned()])
-    }
-
     /// The type that specifiers name, or define.
     fn base(&mut self, text: &str, specifiers: &Specifiers<'_>, defining: Defining<'_>) -> Result<Type> {
         match specifiers.types.as_slice() {
@@ -549,6 +529,32 @@ impl Types {
     }
 }
 
+impl Constants for Types {
+    fn value(&self, name: &str) -> Option<Constant> {
+        self.values.get(name).copied()
+    }
+
+    fn set_value(&mut self, name: &str, constant: Constant) {
+        self.values.insert(name.to_owned(), constant);
+    }
+
+    fn add_constant(&mut self, name: &str) -> Result<()> {
+        if self.named.contains_key(name) {
+            return Err(Problem::BadName(format!("`{name}` is declared as a type already")));
+        }
+        self.constants.add(name, &[name.to_owned()])
+    }
+
+    fn type_name(&mut self, text: &str, name: &TypeName) -> Result<Type> {
+        let specifiers = Specifiers::of_field(text, &name.specifiers)?;
+        let base = Qualified(self.base(text, &specifiers, Defining::No)?, specifiers.constant);
+        match &name.declarator {
+            None => Ok(base.0),
+            Some(declarator) => Ok(self.declared(text, base, &declarator.node)?.1.0),
+        }
+    }
+}
+
 /// Whether a struct or enum may be defined here, and the name that its typedef gives it.
 #[derive(Clone, Copy)]
 enum Defining<'a> {
@@ -667,8 +673,4 @@ fn attribute(text: &str) -> Problem {
         format!("an attribute in `{text}`"),
         "leave it out; it could change the call, or how a struct lies in memory",
     )
-}
-
-pub(crate) fn unsupported(what: String, instead: &'static str) -> Problem {
-    Problem::Unsupported { what, instead }
 }

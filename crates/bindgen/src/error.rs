@@ -175,6 +175,13 @@ pub enum Problem {
     },
 }
 
+/// The result of reading a part of a description.
+pub(crate) type Result<T> = std::result::Result<T, Problem>;
+
+pub(crate) fn unsupported(what: String, instead: &'static str) -> Problem {
+    Problem::Unsupported { what, instead }
+}
+
 fn taken(kind: &str, name: &str, other: &str, form: &str) -> String {
     match name == other {
         true => format!("the {kind} `{name}` is there twice"),

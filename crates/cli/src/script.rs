@@ -38,6 +38,10 @@ pub(crate) fn advice(options: &RunOptions) -> Option<String> {
 
 /// What is behind `#!`, if that is how the file begins.
 fn first_line(path: &Path) -> Option<String> {
+    // A pipe would wait for a writer.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut head = Vec::new();
     File::open(path).ok()?.take(LINE).read_to_end(&mut head).ok()?;
     let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;

@@ -127,11 +127,11 @@ impl fmt::Debug for OpenFile {
 }
 
 impl Kind {
-    /// The FIFO that this is an end of.
+    /// The FIFO that this is an end of. Ends that are kept for a reset are none of the guest's: they keep no FIFO.
     pub(crate) fn fifo(&self) -> Option<Arc<Inode>> {
         match self {
-            Kind::PipeReader(end) => Inode::of_pipe(end.pipe()),
-            Kind::PipeWriter(end) => Inode::of_pipe(end.pipe()),
+            Kind::PipeReader(end) if !end.is_closed() => Inode::of_pipe(end.pipe()),
+            Kind::PipeWriter(end) if !end.is_closed() => Inode::of_pipe(end.pipe()),
             _ => None,
         }
     }

@@ -204,6 +204,10 @@ impl Linux {
     fn save_file(&self, number: usize, file: &OpenFile, tree: &mut Saver) -> Result<File, Error> {
         let gone = |path: &GuestPath| Error::FileGone { descriptor: number as u32, path: text(path) };
         let named = |path: &GuestPath, fd: &OwnedFd| check_name(&self.names, path, fd).map_err(|_| gone(path));
+        if let Some(fifo) = file.kind.fifo() {
+            // It may have no name any more.
+            tree.id(&fifo);
+        }
         let kind = match &file.kind {
             _ if let Some(number) = file.standard => SavedKind::Standard(number),
             Kind::Regular(host) => {

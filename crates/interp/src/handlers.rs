@@ -255,7 +255,7 @@ handlers! {
         }
     }
 
-    /// Exits after a host call: the remaining fuel may not reach the end of the block, or the host wants it.
+    /// Exits after a host call: the remaining fuel may not reach the end of the block, or the engine is asked to.
     #[cfg(by_hand)]
     fn out_of_fuel[](hart) {
         exit_chain(hart, Reason::Limit, 0)

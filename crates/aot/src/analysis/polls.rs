@@ -51,7 +51,8 @@ mod tests {
             ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\n\
              .type leaf, @function\nleaf: addi a0, a0, 1\nret\n.size leaf, .-leaf\n\
              .type deep, @function\ndeep: addi sp, sp, -16\nsd ra, 8(sp)\ncall leaf\nld ra, 8(sp)\naddi sp, sp, 16\nret\n\
-             .size deep, .-deep\n"
+             .size deep, .-deep\n.section .rodata\nname: .asciz \"nop\"\nsignature: .asciz \"void ()\"\n\
+             .section .riverrun.imports, \"a\"\n.balign 8\n.word 0, 0x0f68396c\n.dword name, signature\n"
         );
         let mut functions = sample::functions_of(&sample::image(&source, sample::ASSEMBLY));
         insert_polls(&mut functions, |_| false);
@@ -76,6 +77,7 @@ mod tests {
         assert_eq!(polls("1: addi a0, a0, -1\nbnez a0, 1b"), 1);
         assert_eq!(polls("li a0, 100\n1: addi a0, a0, -1\nbnez a0, 1b"), 0);
         assert_eq!(polls("addi a1, a0, 64\n1: sb zero, 0(a0)\naddi a0, a0, 1\nbne a0, a1, 1b"), 0);
+        assert_eq!(polls("li a2, 100\n1: .insn u 0x0b, x0, 0\naddi a2, a2, -1\nbnez a2, 1b"), 1);
         // It misses its end, or has none.
         assert_eq!(polls("li a0, 99\n1: addi a0, a0, -2\nbnez a0, 1b"), 1);
         assert_eq!(polls("li a0, 100\n1: addi a0, a0, 1\nbnez a0, 1b"), 1);

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use riverrun_isa::{Inst, Op};
+use riverrun_isa::{Format, Inst, Op};
 
 use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
@@ -67,6 +67,10 @@ fn instructions(function: &Function, predecessors: &Predecessors, header: u64) -
         return None;
     }
     let insts = || body.iter().flat_map(|at| &function.blocks[at].insts).map(|(_, inst)| inst);
+    // What a host function takes is not known.
+    if insts().any(|inst| inst.op.info().format == Format::Import) {
+        return None;
+    }
     let writes = |register: usize| insts().filter(move |inst| written(inst) == Some(register));
     let Terminator::Branch { taken, .. } = function.blocks[&latch].end else { return None };
     let (_, branch) = function.blocks[&latch].insts.last()?;

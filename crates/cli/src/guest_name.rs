@@ -1,5 +1,5 @@
-//! The name by which a guest knows its own program: its path in the guest's tree, if a grant has it there. Programs find
-//! their files beside it. Used where a machine gets its arguments.
+//! The name by which a guest knows its own program: its path in the guest's tree, if a grant has it there. Programs
+//! find their files beside it. Used where a machine gets its arguments.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,10 @@ impl Prepared {
     pub(crate) fn new(options: &RunOptions) -> Result<Prepared> {
         let engine = Engine::new(&config(options))?;
         let (program, joined) =
-            join_or_load(&engine, options).map_err(|error| crate::script::advice(options).map_or(error, Into::into))?;
+            join_or_load(&engine, options).map_err(|error| match crate::script::advice(options) {
+                Some(advice) => format!("{error}; {advice}").into(),
+                None => error,
+            })?;
         for warning in program.warnings() {
             report::complain(format_args!("{}: {warning}", options.program().display()));
         }

@@ -1,5 +1,5 @@
 //! Scripts given as the program: riverrun runs machine code, so what runs a script is its interpreter, as another guest.
-//! Used to say that where a program cannot be loaded.
+//! The error of a program that cannot be loaded says that.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,8 +16,7 @@ const LINE: u64 = 256;
 pub(crate) fn advice(options: &RunOptions) -> Option<String> {
     let program = options.program();
     let line = first_line(program)?;
-    let shown = program.display();
-    let says = format!("{shown}: it is a script, whose interpreter is {line:?}, and not a program for riscv64");
+    let says = format!("it is a script, whose interpreter is {line:?}");
     let name = program.file_name().unwrap_or(OsStr::new("")).display();
     let (grant, script) = match in_tree(options) {
         Some(path) => (String::new(), path.display().to_string()),

@@ -301,7 +301,7 @@ fn nobody_need_listen() {
 fn scripts_are_told_to_be_run_by_their_interpreter() {
     let folder = Folder::new();
     let script = folder.file("script.py", "#!/usr/bin/env -S python3 -u\nprint(1)\n");
-    let says = "script.py: it is a script, whose interpreter is \"/usr/bin/env -S python3 -u\"";
+    let says = "it is a script, whose interpreter is \"/usr/bin/env -S python3 -u\"";
     riverrun(args!["run", &script]).expect(125, &[says, "run --dir FOLDER:/script:ro INTERPRETER /script/script.py"]);
     let sysroot = format!("--sysroot={}/", folder.path().display());
     let run = format!("/usr/bin/python3 /{}", "script.py");

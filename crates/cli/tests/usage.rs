@@ -304,8 +304,8 @@ fn scripts_are_told_to_be_run_by_their_interpreter() {
     let says = "it is a script, whose interpreter is \"/usr/bin/env -S python3 -u\"";
     riverrun(args!["run", &script]).expect(125, &[says, "run --dir FOLDER:/script:ro INTERPRETER /script/script.py"]);
     let sysroot = format!("--sysroot={}/", folder.path().display());
-    let run = format!("/usr/bin/python3 /{}", "script.py");
-    riverrun(args!["run", sysroot, &script]).expect(125, &[says, "riverrun run --sysroot ", &run]);
+    riverrun(args!["run", sysroot, &script])
+        .expect(125, &[says, "riverrun run --sysroot ", "/usr/bin/python3 /script.py"]);
     let grant = format!("--dir={}:/data", folder.path().display());
     riverrun(args!["run", grant, &script]).expect(125, &[says, "run INTERPRETER /data/script.py"]);
     let other = riverrun(args!["run", folder.file("text", "#")]);

@@ -240,7 +240,7 @@ calls! {
             set!(4, "r9", "r9d"), set!(3, "r8", "r8d"), set!(2, "rcx", "ecx"), set!(1, "rdx", "edx"), set!(0, "rax", "eax"),
             "mov rsi, rax", "mov rdi, r10",
             // The 54 bytes after the call are in one cache line.
-            ".balign 64, , 40"
+            ".balign 64, , 54"
         ]
         [".if {for_one}" "mov [rsi + {a0}], rax" ".endif"]
         kinds = KINDS,

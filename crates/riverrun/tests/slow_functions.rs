@@ -13,7 +13,7 @@ use crate::configurations::configurations;
 /// What a host function takes.
 const NAP: Duration = Duration::from_millis(1);
 const TIME: Duration = Duration::from_millis(50);
-/// What a busy machine takes beyond it: a thousandth of what the calls of a slice take.
+/// What a busy machine takes beyond it: far less than the calls of a slice take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A machine of a guest, in which all functions take long.
